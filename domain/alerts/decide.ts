@@ -70,14 +70,19 @@ export interface AlertRows {
   readonly seenBefore?: ((agent: string) => number) | undefined;
 }
 
-/** A group of which the signals that were counted are read, because a bad one may have come late. */
+/**
+ * A group of which the signals that were counted are read: a bad one may have come late, or a good one
+ * does not count any more.
+ */
 export interface LateGroup {
   /** Rule that counts it. */
   readonly rule: Rule;
-  /** Names of the run of the bad one. */
+  /** Names of its run. */
   readonly subject: SignalSubject;
-  /** Arrival of the close of the bad one, unix milliseconds. */
+  /** Arrival of its close, unix milliseconds. */
   readonly fromMs: number;
+  /** True if it was good, so that bad ones before it may count again. */
+  readonly isUndone: boolean;
 }
 
 /** Rows to read before the decision is made again. */
@@ -86,7 +91,7 @@ export interface LackingRows {
   readonly instances: Map<string, Pick<AlertLook, "rule" | "group">>;
   /** Incidents by id. */
   readonly incidents: Set<string>;
-  /** Groups with a late bad signal, by name. */
+  /** Groups with a late bad signal, or without a good one of before, by name. */
   readonly earlier: Map<string, LateGroup>;
   /** Signals of calls without a price, by the name of their group. */
   readonly unpriced: Map<string, readonly AlertSignal[]>;
@@ -218,14 +223,16 @@ class Decision {
 
   /** Counts the signals of a group; of one too many in the group that such ones share. */
   #touch(group: Touched): void {
-    const { rule, text, bad } = group;
+    const { rule, text, bad, undoneAt } = group;
     const known = this.#find(rule.slug, text);
     if (known === undefined) return;
-    if (known === null && (bad.length === 0 || this.#isSilent(group))) return;
+    const isNothing = bad.length === 0 && undoneAt === Infinity;
+    if (known === null && (isNothing || this.#isSilent(group))) return;
     if (known !== null || !this.#isFull()) {
       const earlier = this.#earlierOf(group, known?.knownFrom ?? Infinity);
       if (earlier === undefined || this.#count(group, group.signals, earlier)) return;
     }
+    if (bad.length === 0) return;
     const { nowMs } = this.#stamp;
     // The shared group ends a day after it was last found, however long the trouble has been there.
     const signals = bad.map((signal) => ({ ...signal, at: nowMs }));
@@ -253,22 +260,27 @@ class Decision {
 
   /**
    * Returns the outcomes that were counted before a bad one that arrived earlier, and those before
-   * it: without a row, a group knows none. Undefined if they are to be read.
+   * it: without a row, a group knows none. They also count again when the good one that ended their
+   * incident does not. Undefined if they are to be read.
    *
    * @param knownFrom arrival from which the instance has all outcomes, unix milliseconds
    */
-  #earlierOf({ rule, text, bad }: Touched, knownFrom: number): readonly AlertSignal[] | undefined {
-    const [first] = bad;
+  #earlierOf(
+    { rule, text, signals, bad, undoneAt }: Touched,
+    knownFrom: number,
+  ): readonly AlertSignal[] | undefined {
+    const [first = signals[0]] = bad;
     if (thresholdsOf(rule.settings) === null || first === undefined) return [];
-    const fromMs = Math.min(...bad.map(({ at }) => at));
+    const fromMs = Math.min(undoneAt, ...bad.map(({ at }) => at));
     if (fromMs >= knownFrom) return [];
     const { subject } = first;
+    const isUndone = undoneAt < knownFrom;
     const isByAgent = rule.settings.groupBy === "agent";
     const seenAt = isByAgent ? this.#rows.seenBefore?.(subject.agent ?? "") : undefined;
-    if (seenAt !== undefined && seenAt < fromMs) return [];
+    if (!isUndone && seenAt !== undefined && seenAt < fromMs) return [];
     const name = groupName(rule.slug, text);
     const earlier = this.#rows.earlier.get(name);
-    if (earlier === undefined) this.lacking.earlier.set(name, { rule, subject, fromMs });
+    if (earlier === undefined) this.lacking.earlier.set(name, { rule, subject, fromMs, isUndone });
     return earlier;
   }
 
@@ -298,9 +310,14 @@ class Decision {
     }
     if (instance === before) return true;
     const isBad = (signal: AlertSignal) => outcomeFor(rule, signal) === "bad";
-    const firstAt = Math.min(...signals.filter(isBad).map(({ at }) => at));
-    const bad = all.filter((signal) => isBad(signal) && signal.at >= firstAt);
-    instance = { ...instance, knownFrom: Math.min(before.knownFrom, firstAt) };
+    const firstOf = (signal: AlertSignal) =>
+      Math.min(isBad(signal) ? signal.at : Infinity, signal.undoneAt ?? Infinity);
+    instance = { ...instance, knownFrom: Math.min(before.knownFrom, ...signals.map(firstOf)) };
+    const ofAll = all.filter(isBad).sort((a, b) => a.at - b.at);
+    // Of those that were counted before, only some belong to the incident.
+    const bad = earlier.length === 0
+      ? ofAll
+      : ofAll.slice(Math.max(0, ofAll.length - stateOf(instance, rule).count));
     if (this.#isOneTooMany(rule, instance)) {
       if (stored !== null) this.#remove(stored);
       return false;

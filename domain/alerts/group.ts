@@ -183,6 +183,8 @@ export interface AlertSignal {
    * outcome of the key; `paused`: as good, and resolves at once.
    */
   readonly outcome: "bad" | "good" | "none" | "paused";
+  /** Arrival of the good outcome of the key that this replaces, unix milliseconds; absent for none. */
+  readonly undoneAt?: number;
   /** The run that it is about; null for none. */
   readonly run: RunId | null;
   /** Measured value, such as dollars or seconds; null for none. */
@@ -238,6 +240,8 @@ export interface Touched extends Group {
   readonly signals: readonly AlertSignal[];
   /** The bad ones. */
   readonly bad: readonly AlertSignal[];
+  /** Arrival of the first good outcome that they replace, unix milliseconds; Infinity for none. */
+  readonly undoneAt: number;
 }
 
 /** Kinds of rules that judge runs: only those closed after the rule's last change. */
@@ -256,20 +260,22 @@ export function touched(
 ): Touched[] {
   const groups = new Map<
     string,
-    Touched & { readonly signals: AlertSignal[]; bad: AlertSignal[] }
+    Touched & { readonly signals: AlertSignal[]; bad: AlertSignal[]; undoneAt: number }
   >();
   for (const signal of signals) {
     for (const rule of rulesOf(config, signal)) {
       const group = signal.group ?? groupOf(rule.settings.groupBy, signal.subject);
       const name = groupName(rule.slug, group.text);
-      const known = groups.get(name) ?? { ...group, rule, signals: [], bad: [] };
+      const known = groups.get(name) ??
+        { ...group, rule, signals: [], bad: [], undoneAt: Infinity };
       groups.set(name, known);
       known.signals.push(signal);
+      known.undoneAt = Math.min(known.undoneAt, signal.undoneAt ?? Infinity);
       if (outcomeFor(rule, signal) === "bad") known.bad.push(signal);
     }
   }
-  return Array.from(groups.values()).filter(({ rule, bad }) =>
-    bad.length > 0 || (counts[rule.slug]?.instances ?? 0) > 0
+  return Array.from(groups.values()).filter(({ rule, bad, undoneAt }) =>
+    bad.length > 0 || undoneAt < Infinity || (counts[rule.slug]?.instances ?? 0) > 0
   );
 }
 

@@ -126,15 +126,25 @@ function changedSignals(
   const sameIn = (signals: readonly AlertSignal[], { rule }: AlertSignal) =>
     isMoved ? undefined : signals.find((signal) => signal.rule === rule);
   const gone = before.filter((signal) => sameIn(after, signal) === undefined);
-  const changed = after.filter((signal) => {
+  const changed = after.flatMap((signal): AlertSignal[] => {
     const known = sameIn(before, signal);
-    return known?.outcome !== signal.outcome || known.at !== signal.at ||
-      known.detail !== signal.detail;
+    const isMade = known?.outcome !== signal.outcome || known.at !== signal.at;
+    if (isMade) return [{ ...signal, ...undone(known) }];
+    return known.detail === signal.detail ? [] : [signal];
   });
   return [
-    ...gone.map((signal) => ({ ...signal, outcome: "none" as const, detail: null, error: null })),
+    ...gone.map((signal) => ({
+      ...signal,
+      ...{ outcome: "none" as const, detail: null, error: null },
+      ...undone(signal),
+    })),
     ...changed,
   ];
+}
+
+/** Returns what a signal says of the one that it replaces: a good one no longer ends an incident. */
+function undone(known: AlertSignal | undefined): Pick<AlertSignal, "undoneAt"> {
+  return known?.outcome === "good" ? { undoneAt: known.at } : {};
 }
 
 /** Returns the signals of a run's results: one for each rule that counts them, without a change. */

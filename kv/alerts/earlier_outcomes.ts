@@ -1,6 +1,6 @@
 /**
- * Reads the outcomes of a group that were counted before, when a bad one of an earlier close arrives.
- * While a group has no instance, they are not kept.
+ * Reads the outcomes of a group that were counted before, when a bad one of an earlier close arrives,
+ * or when a good one does not count any more. While a group has no instance, they are not kept.
  *
  * @module
  */
@@ -39,8 +39,8 @@ const RUNS_MAX = 100;
 const CHANGES = { perRead: 50, max: 500 } as const;
 
 /**
- * Returns the latest signals of a group, in order of the arrivals of the closes; none if no close of
- * the group arrived after that of the bad outcome.
+ * Returns the latest signals of a group, in order of the arrivals of the closes; none if a bad outcome
+ * came and no close of the group arrived after its own.
  *
  * Runs are found by their latest change, so also those that started long ago, and by their start.
  *
@@ -49,7 +49,7 @@ const CHANGES = { perRead: 50, max: 500 } as const;
 export async function earlierOutcomes(
   store: Store,
   team: TeamId,
-  { rule, subject, fromMs }: LateGroup,
+  { rule, subject, fromMs, isUndone }: LateGroup,
   excluded: ReadonlySet<RunId>,
 ): Promise<readonly AlertSignal[]> {
   const { groupBy } = rule.settings;
@@ -61,7 +61,7 @@ export async function earlierOutcomes(
   };
   const { changed, isAll } = await changedSince(store, team, fromMs);
   const isLater = (summary: RunSummary) => closeArrivalOf(summary) >= fromMs;
-  if (isAll && !changed.some((run) => isLater(run[1]) && isCounted(run))) return [];
+  if (!isUndone && isAll && !changed.some((run) => isLater(run[1]) && isCounted(run))) return [];
   const started = await latestStarted(store, team, rule, subject);
   const runs = new Map([...changed, ...started].filter(isCounted));
   const signals = await signalsOf(store, team, rule, runs);

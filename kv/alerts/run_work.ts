@@ -39,7 +39,10 @@ const STUCK_STEP_PART = 1 / 24;
 /** Results of checks that a commit changes, by run. */
 type ChangedResults = ReadonlyMap<RunId, ResultsChange>;
 
-/** Returns the signals of changed runs. Good ones are left out if no instance can count them. */
+/**
+ * Returns the signals of changed runs. Good ones are left out if no instance can count them, unless
+ * one of them replaces another.
+ */
 export function runSignals(
   config: AlertConfig,
   counts: TeamCounts,
@@ -63,7 +66,9 @@ function endSignals(
   const isUnpriced = byKind.has("unpriced");
   const hasInstances = failed.some(({ slug }) => counts[slug] !== undefined);
   const hasBad = failed.length > 0 && updates.some(({ after }) => closeOutcomeOf(after) === "bad");
-  const areClosesCounted = hasBad || hasInstances;
+  const wasGood = failed.length > 0 &&
+    updates.some(({ before, after }) => after !== null && closeOutcomeOf(before) === "good");
+  const areClosesCounted = hasBad || hasInstances || wasGood;
   const signals: AlertSignal[] = [];
   for (const update of updates) {
     const { after } = update;
@@ -88,7 +93,8 @@ function judgedSignals(
   const rules = byKind.get("check_failed") ?? [];
   if (rules.length === 0 || results.size === 0) return [];
   const hasInstances = rules.some(({ slug }) => counts[slug] !== undefined);
-  const isCounted = hasInstances || results.values().some(({ after }) => after?.some(isNotPassed));
+  const isCounted = hasInstances ||
+    results.values().some(({ before, after }) => before !== null || after?.some(isNotPassed));
   if (!isCounted) return [];
   return updates.flatMap((update) => {
     const changed = results.get(update.run.id);

@@ -72,7 +72,10 @@ export class AlertWorld {
         }
         for (const id of lacking.incidents) rows.incidents.set(id, this.incidents.get(id) ?? null);
         for (const [name] of lacking.earlier) {
-          const all = [...this.#stored.get(name)?.values() ?? []].sort((a, b) => a.at - b.at);
+          const changing = new Set(work.signals.map(({ key }) => key));
+          const all = [...this.#stored.get(name)?.values() ?? []]
+            .filter(({ key, outcome }) => outcome !== "none" && !changing.has(key))
+            .sort((a, b) => a.at - b.at);
           rows.earlier.set(name, all.slice(-EARLIER_MAX));
         }
         for (const run of lacking.errors) rows.errors.set(run, `error of ${run}`);
@@ -144,17 +147,28 @@ export class AlertWorld {
   }
 }
 
-function signalOf({ key, at, what, run, agent }: AgentOutcome): AlertSignal {
+/** @param former outcome that this one replaces; null for none */
+function signalOf(
+  { key, at, what, run, agent }: AgentOutcome,
+  former: AgentOutcome | null = null,
+): AlertSignal {
   const subject = { agent, customer: null, feature: null, model: null };
   return {
     ...{ kind: "run_failed", rule: null, subject, key, at, run: run as RunId, value: null },
     ...{ outcome: what, detail: what === "bad" ? "failed" : "success", error: null },
+    ...former?.what === "good" ? { undoneAt: former.at } : {},
   };
+}
+
+/** Returns the signal of a run that is open again after an outcome. */
+function noneOf(former: AgentOutcome): AlertSignal {
+  return { ...signalOf(former, former), outcome: "none", detail: null };
 }
 
 /**
  * Plays random outcomes in a random order of processing, each once or twice, some together, and
- * compares the open incidents with the model's, which depend on the order of arrival alone.
+ * compares the open incidents with the model's, which depend on the order of arrival alone. Some
+ * outcomes replace another of the same run, which may also be reopened.
  */
 export function playDecisions(seed: number): void {
   const random = new Random(`alerts ${seed}`);
@@ -174,18 +188,25 @@ export function playDecisions(seed: number): void {
     return { key: run, at: START_MS + STEP_MS * n, what, run, agent };
   });
   const lateness = random.pick([0, 3, 1_000]);
+  const reopened = new Set<AgentOutcome>();
   const processed = outcomes.flatMap((outcome, n) => {
-    const times = random.chance(1 / 4) ? 2 : 1;
-    return Array.from(
-      { length: times },
-      () => [n + random.int(0, lateness), outcome] as const,
-    );
-  }).sort(([a], [b]) => a - b).map(([, outcome]) => outcome);
+    const first = n + random.int(0, lateness);
+    if (lateness > 0 && random.chance(1 / 3)) {
+      const at = outcome.at - STEP_MS * random.int(0, 4) - 1;
+      const former = { ...outcome, at, what: random.pick(["bad", "good", "good"] as const) };
+      if (random.chance(1 / 3)) reopened.add(outcome);
+      const last = reopened.has(outcome) ? noneOf(former) : signalOf(outcome, former);
+      const later = first + random.int(1, 2 * lateness);
+      return [[first, signalOf(former)] as const, [later, last] as const];
+    }
+    const again = random.chance(1 / 4) ? [n + random.int(0, lateness)] : [];
+    return [first, ...again].map((place) => [place, signalOf(outcome)] as const);
+  }).sort(([a], [b]) => a - b).map(([, signal]) => signal);
   const acts: AgentAct[] = [];
   for (let at = 0; at < processed.length;) {
     const commit = processed.slice(at, at += random.int(1, 4));
     world.nowMs = Math.max(world.nowMs, ...commit.map(({ at }) => at)) + 1;
-    world.commit({ signals: commit.map(signalOf) });
+    world.commit({ signals: commit });
     if (random.chance(1 / 3)) world.recheckDue();
     // A user resolves what is known: what comes later of the time before may open another incident.
     const mayResolve = lateness === 0 && random.chance(1 / 4);
@@ -193,7 +214,7 @@ export function playDecisions(seed: number): void {
   }
   const { nowMs } = world;
   const wanted = AGENTS.flatMap((agent) => {
-    const own = outcomes.filter((outcome) => outcome.agent === agent);
+    const own = outcomes.filter((each) => each.agent === agent && !reopened.has(each));
     const settings = { kind: "run_failed", params: { consecutive }, resolve_after: resolveAfter };
     const ofAgent = acts.filter((act) => act.agent === agent);
     const firing = firingOf({ ...settings, kind: "run_failed" }, own, ofAgent, nowMs);
