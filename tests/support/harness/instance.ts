@@ -84,7 +84,7 @@ export interface HarnessOptions {
 }
 
 export interface InstanceOptions
-  extends HarnessOptions, Partial<Pick<ServiceOptions, "timers" | "onOtherFormat">> {
+  extends HarnessOptions, Partial<Pick<ServiceOptions, "timers" | "onOtherFormat" | "leadership">> {
   readonly environment?: Environment;
   /** The first team's key. */
   readonly key?: string;
@@ -147,6 +147,7 @@ export class Instance implements AsyncDisposable {
       draining,
       ...(clockGapMaxMs === undefined ? {} : { clockGapMaxMs }),
       ...(onOtherFormat === undefined ? {} : { onOtherFormat }),
+      ...(options.leadership === undefined ? {} : { leadership: options.leadership }),
       ...(options.pollsForWork === undefined ? {} : { pollsForWork: options.pollsForWork }),
       parts: deps,
     });
