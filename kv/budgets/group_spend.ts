@@ -74,7 +74,7 @@ export class GroupSpends {
     this.#spends = createByteCache({
       memory,
       share: "guard",
-      part: 0.6,
+      part: 0.5,
       bytesOf: (_, name) => SPEND_BYTES + DAYS_COUNTED * DAY_BYTES + BYTES_PER_CHAR * name.length,
     });
   }

@@ -34,7 +34,7 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { Picodollars } from "../../domain/pricing/money.ts";
 import { groupName, type RollupGroup } from "../../domain/spend/rollup.ts";
 import type { Principal } from "../../domain/teams/credentials.ts";
-import { type ByteCache, createByteCache } from "../../runtime/memory.ts";
+import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
 import { readConfig, type TeamConfig } from "../config/objects.ts";
 import type { Store } from "../store.ts";
 import type { GroupSpend, GroupSpends } from "./group_spend.ts";
@@ -50,13 +50,13 @@ const SHOWN_MS_MAX = 60_000;
 /** Age after which a configuration without budgets is read again where others may change it. */
 const EMPTY_FRESH_MS = 3_000;
 
-/** Maximum subjects of a team whose verdicts are kept until the next change. */
-const VERDICTS_MAX = 200;
-
 /** Bytes of an object of a team, and of a team without any. */
 const OBJECT_BYTES = 1_000, TEAM_BYTES = 800;
 
-/** A team's budgets and pauses, with the verdicts that hold until something changes. */
+/** Bytes of a verdict about a subject, and of each budget in it with the text of an answer. */
+const VERDICT_BYTES = 300, JUDGED_BYTES = 900;
+
+/** A team's budgets and pauses. */
 interface TeamGuard {
   readonly config: GuardConfig;
   /** Budgets of periods, and of each run; they hold until `untilMs`. */
@@ -65,7 +65,8 @@ interface TeamGuard {
   readonly version: number;
   /** Time of the read, unix milliseconds. */
   readAtMs: number;
-  readonly verdicts: Map<string, SubjectVerdict>;
+  /** Another object after each change: verdicts hold for one. */
+  state: object;
   /** Times between which verdicts and prepared budgets hold, unix milliseconds. */
   lastMs: number;
   untilMs: number;
@@ -75,6 +76,8 @@ interface TeamGuard {
 
 /** A verdict about a subject, from spends that may lack. */
 interface SubjectVerdict extends Verdict {
+  /** State of the team's guard that it holds for. */
+  readonly holdsFor: object;
   readonly groups: readonly RollupGroup[];
   /** True if a budget was left out, because its spend is missing. */
   readonly isPartial: boolean;
@@ -106,6 +109,7 @@ export class RunGuard {
   readonly #spends: GroupSpends;
   readonly #now: () => number;
   readonly #teams: ByteCache<TeamId, TeamGuard>;
+  readonly #verdicts: ByteCache<string, SubjectVerdict>;
   readonly #reads: GuardReads;
   readonly #runs: GuardRuns;
   /** The latest configuration that was read: it may be too large for the cache. */
@@ -121,10 +125,17 @@ export class RunGuard {
       bytesOf: ({ config: { budgets, pauses } }) =>
         TEAM_BYTES + OBJECT_BYTES * (budgets.length + pauses.length),
     });
+    this.#verdicts = createByteCache({
+      memory,
+      share: "guard",
+      part: 0.1,
+      bytesOf: ({ budgets }, name) =>
+        VERDICT_BYTES + JUDGED_BYTES * budgets.length + BYTES_PER_CHAR * name.length,
+    });
     this.#reads = new GuardReads(store, now);
     this.#runs = new GuardRuns(store, this.#reads);
     spends.listener = {
-      published: (team) => this.#teams.peek(team)?.verdicts.clear(),
+      published: (team) => forgetVerdicts(this.#teams.peek(team)),
       configured: (team, config) => {
         const known = this.#teams.peek(team);
         if (known?.version === config.version) known.readAtMs = now();
@@ -260,7 +271,7 @@ export class RunGuard {
       ofRuns: [],
       version,
       readAtMs: this.#now(),
-      verdicts: new Map(),
+      state: {},
       lastMs: 0,
       untilMs: 0,
       reads: this.#teams.peek(team)?.reads ?? { second: 0, count: 0 },
@@ -282,7 +293,9 @@ export class RunGuard {
     const reading = this.#reads.once(missing.map(([name]) => name), team, async () => {
       const some = missing.map(([, group]) => group);
       await this.#spends.read(this.#store, team, some, this.#now());
-      guard.verdicts.clear();
+      // The configuration may have been read again meanwhile.
+      forgetVerdicts(guard);
+      forgetVerdicts(this.#teams.peek(team));
     });
     await Promise.all([...others, reading]);
   }
@@ -306,16 +319,16 @@ export class RunGuard {
       guard.ofRuns = ofRuns.map((budget) => prepareBudget(budget, nowMs));
       guard.untilMs = nextChangeMs(guard.config, nowMs);
     }
-    if (isOver || guard.verdicts.size >= VERDICTS_MAX) guard.verdicts.clear();
+    if (isOver) forgetVerdicts(guard);
     guard.lastMs = nowMs;
   }
 
   /** Returns the verdict about a subject, from spends in memory. */
   #verdictOf(guard: TeamGuard, team: TeamId, subject: GuardSubject, nowMs: number): SubjectVerdict {
     this.#prepare(guard, nowMs);
-    const name = JSON.stringify([subject.agent, subject.customer, subject.feature]);
-    const known = guard.verdicts.get(name);
-    if (known !== undefined) return known;
+    const name = JSON.stringify([team, subject.agent, subject.customer, subject.feature]);
+    const known = this.#verdicts.get(name);
+    if (known?.holdsFor === guard.state) return known;
     const groups = groupsOf(guard, [subject]);
     const spends = new Map<string, GroupSpend>();
     for (const group of groups) {
@@ -338,6 +351,7 @@ export class RunGuard {
     const isPartial = all.length < groups.length;
     const isOld = isPartial || all.some(({ readAtMs }) => isOlder(readAtMs, nowMs, FRESH_MS));
     const verdict: SubjectVerdict = {
+      holdsFor: guard.state,
       pauses: pausesOf(guard.config, subject, nowMs),
       budgets: budgets.sort(byBadness),
       groups,
@@ -345,9 +359,14 @@ export class RunGuard {
       oldestMs: Math.min(...all.map(({ staleAsOf }) => staleAsOf)),
       freshToMs: isOld ? nowMs : Math.min(...all.map(({ readAtMs }) => readAtMs + FRESH_MS)),
     };
-    guard.verdicts.set(name, verdict);
+    this.#verdicts.set(name, verdict);
     return verdict;
   }
+}
+
+/** Makes the verdicts of a team be judged again. */
+function forgetVerdicts(guard: TeamGuard | undefined): void {
+  if (guard !== undefined) guard.state = {};
 }
 
 /** Leaves out budgets whose spend is too old for an acknowledgement. */

@@ -84,6 +84,11 @@ async function openGuard(budgets: readonly Partial<BudgetSettings>[]) {
     /** Acknowledges a call of a run of a customer. */
     acknowledge: (n: number, customer = "acme", spent: bigint | null = 0n) =>
       guard.headerOf(principal, runId(n) as RunId, () => ({ parts: partsOf(customer), spent })),
+    /** Returns the bytes that the guard counts, and their maximum. */
+    memoryUse() {
+      const use = store.memory.uses().find(({ share }) => share === "guard");
+      return { bytes: use?.bytes ?? NaN, bytesMax: use?.bytesMax ?? NaN };
+    },
     /** Acknowledges a call of a run that the process does not know. */
     ofUnknown: (n: number) =>
       guard.headerOf(principal, runId(n) as RunId, () => ({ parts: null, spent: null })),
@@ -203,4 +208,37 @@ Deno.test("guard: a run that is not stored yet has no header, and its reads leav
   await g.guard.idle();
   // The opening was acknowledged here, so its labels are known.
   assertEquals(g.ofUnknown(1), "allow");
+});
+
+Deno.test("guard: verdicts count as memory, of which those of many subjects stay within the share", async () => {
+  await using g = await openGuard(Array.from({ length: 20 }, () => ({})));
+  g.acknowledge(0, "c0");
+  await g.guard.idle();
+  // One run, so that only the verdicts are more.
+  assertEquals(g.acknowledge(0, "c0"), "allow");
+  const one = g.memoryUse().bytes;
+  assertEquals(g.acknowledge(0, "c1"), "allow");
+  const ofVerdict = g.memoryUse().bytes - one;
+  assertEquals(ofVerdict > 20 * 500, true, `${ofVerdict}`);
+  for (let n = 0; n < 1_000; n++) assertEquals(g.acknowledge(0, `c${n}`), "allow");
+  const { bytes, bytesMax } = g.memoryUse();
+  assertEquals(bytes > one + 10 * ofVerdict && bytes <= bytesMax, true, `${bytes} ${bytesMax}`);
+});
+
+Deno.test("guard: a spend that was being read when the configuration changed is judged once it is there", async () => {
+  await using g = await openGuard([{}]);
+  await g.spend("acme", 11n);
+  const started = Promise.withResolvers<void>();
+  const go = Promise.withResolvers<void>();
+  g.beforeRead = () => {
+    started.resolve();
+    return go.promise;
+  };
+  assertEquals(g.acknowledge(1), null);
+  await started.promise;
+  await g.guard.reload(g.team.id);
+  assertEquals(g.acknowledge(1), null);
+  go.resolve();
+  await g.guard.idle();
+  assertEquals(g.acknowledge(1), 'block;rule="grl_0";spent=11;limit=10;age=0');
 });
