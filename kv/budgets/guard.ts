@@ -31,7 +31,6 @@ import {
 } from "../../domain/budgets/verdict.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import type { Picodollars } from "../../domain/pricing/money.ts";
 import { groupName, type RollupGroup } from "../../domain/spend/rollup.ts";
 import type { Principal } from "../../domain/teams/credentials.ts";
 import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
@@ -39,7 +38,7 @@ import { readConfig, type TeamConfig } from "../config/objects.ts";
 import type { Store } from "../store.ts";
 import type { GroupSpend, GroupSpends } from "./group_spend.ts";
 import { GuardReads, type ReadCount } from "./reads.ts";
-import { costIn, type GuardCall, GuardRuns, NOBODY } from "./runs.ts";
+import { costIn, type GuardCall, GuardRuns, type JudgedRun, NOBODY } from "./runs.ts";
 
 /** Age after which a spend is read again, milliseconds. */
 const FRESH_MS = 1_000;
@@ -175,7 +174,7 @@ export class RunGuard {
       this.#reads.inBackground(guard.reads, names, start);
     }
     const shown = withoutOld(verdict, nowMs);
-    const withRun = judgeRun(guard, shown, subject ?? NOBODY, costIn(known), nowMs);
+    const withRun = judgeRun(guard, shown, known, nowMs);
     const isUnsure = withRun.isPartial || subject === null;
     if (isUnsure && decisionOf(withRun) !== "block") return null;
     return headerOf(withRun, nowMs, grant.kind === "ping_token" ? grant.agent : null);
@@ -382,18 +381,23 @@ function withoutOld(verdict: SubjectVerdict, nowMs: number): SubjectVerdict {
 function judgeRun(
   { ofRuns }: TeamGuard,
   verdict: SubjectVerdict,
-  subject: GuardSubject,
-  spent: Picodollars | null,
+  run: JudgedRun,
   nowMs: number,
 ): SubjectVerdict {
   if (ofRuns.length === 0) return verdict;
+  const subject = run.subject ?? NOBODY;
   const inScope = ofRuns.filter(({ budget }) => includes(budget.settings.scope, subject));
   if (inScope.length === 0) return verdict;
+  const spent = costIn(run);
   if (spent === null) return { ...verdict, isPartial: true };
   const budgets = inScope.map((prepared) =>
     judgeBudget(prepared, null, { ...NOTHING_SPENT, cost: spent }, nowMs)
   );
-  return { ...verdict, budgets: [...verdict.budgets, ...budgets].sort(byBadness) };
+  return {
+    ...verdict,
+    budgets: [...verdict.budgets, ...budgets].sort(byBadness),
+    isPartial: verdict.isPartial || !run.isSure,
+  };
 }
 
 /** Returns the different groups that the budgets of some subjects are about. */

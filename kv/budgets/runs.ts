@@ -18,7 +18,7 @@ import type { GuardReads, ReadCount } from "./reads.ts";
 export interface GuardRun {
   /** Its labels; null while they are not known. */
   readonly subject: GuardSubject | null;
-  /** Cost of its events; null while it is not known. */
+  /** Cost of its events, or what it was; null while it is not known. */
   readonly spent: Picodollars | null;
   /** Cost that heartbeats say instead; null if they say none. */
   readonly own: Picodollars | null;
@@ -42,6 +42,12 @@ const READS_PER_SECOND = { known: 10, assumed: 5 };
 
 /** Bytes of a run without its labels. */
 const RUN_BYTES = 200;
+
+/** A run after a call. */
+export interface JudgedRun extends GuardRun {
+  /** False if the run may have cost more since: another process may have stored events. */
+  readonly isSure: boolean;
+}
 
 const UNKNOWN: GuardRun = { subject: null, spent: null, own: null };
 
@@ -74,14 +80,14 @@ export class GuardRuns {
     { parts, spent, isNew = false }: GuardCall,
     needsSpent: boolean,
     count: ReadCount,
-  ): GuardRun {
+  ): JudgedRun {
     const name = pendingName(team, run);
     const known = this.#runs.get(name);
     const { subject, own } = known ?? UNKNOWN;
     const isLabelled = subject !== null || Boolean(parts?.opening);
     const now: GuardRun = {
       subject: isLabelled ? mergedLabels(parts, subject) : null,
-      spent: spent ?? known?.spent ?? (isNew ? 0n : null),
+      spent: spent ?? known?.spent ?? null,
       own: parts?.opening ? ownCost(parts) : own,
     };
     // A run of one call is over.
@@ -90,10 +96,13 @@ export class GuardRuns {
     if (isKnown && !isOneCall && !isSameRun(known, now)) this.#runs.set(name, now);
     // Events may have come before the opening, to another process.
     const isAssumed = isNew && known === undefined;
-    const needsRead = needsSpent && (isAssumed || costIn(now) === null);
+    const needsRead = needsSpent && costIn(now) === null;
     const max = isAssumed ? READS_PER_SECOND.assumed : READS_PER_SECOND.known;
     if (now.subject === null || needsRead) this.#read(team, run, count, max);
-    return now;
+    // Only the acknowledgement of the opening assumes that nothing is spent.
+    if (isAssumed) return { ...now, spent: spent ?? 0n, isSure: true };
+    const isAlone = !this.#store.limits.mayRepeat;
+    return { ...now, isSure: isAlone || spent !== null || now.own !== null };
   }
 
   /** Reads what is not known of a run, unless no call opened it yet. */
@@ -107,7 +116,7 @@ export class GuardRuns {
       const known = this.#runs.get(name) ?? UNKNOWN;
       this.#runs.set(name, {
         subject: known.subject ?? { agent, customer, feature },
-        spent: known.spent || head.totals.cost,
+        spent: known.spent ?? head.totals.cost,
         own: known.own ?? (coversCalls(head.parts) ? costOfRun(head).amount : null),
       });
     };

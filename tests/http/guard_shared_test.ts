@@ -1,6 +1,6 @@
 /** Budgets and pauses over three instances on one shared KV (G6, G7). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { anEvent, aRun, runId } from "../support/builders/requests.ts";
+import { aFinish, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { KvServer } from "../support/fakes/kv_server.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 
@@ -89,4 +89,39 @@ Deno.test("budgets (5): a loop over three instances is blocked from the batch on
     if (n >= 49) assertMatch(guard ?? "", /^block;/, `${spent}`);
     else assert(guard === null || !guard.startsWith("block"), `${spent} ${guard}`);
   }
+});
+
+Deno.test("budgets (5): what other instances know of a run's spend is never an allow elsewhere", async () => {
+  await using three = await openThree();
+  const [first, second] = three.all as [Harness, Harness];
+  const body = { scope: {}, period: "run", limit_usd: 1, mode: "hard" };
+  await first.request("PUT", "/v1/budgets/loop", { body });
+  for (const each of [first, second]) {
+    const beat = () => each.post("/v1/heartbeats", { agent: "nightly" });
+    await within5s(three.pass, beat, (answer) => guardOf(answer) === "allow");
+  }
+  const spend = (h: Harness, run: number, event: number, tokens: number) => {
+    const data = { model: "gpt-4o", input_tokens: tokens };
+    const events = [anEvent(event, { type: "llm_call", data })];
+    return h.post(`/v1/runs/${runId(run)}/events`, { events });
+  };
+  // More openings than are read within a second, of runs that have spent elsewhere.
+  const runs = Array.from({ length: 30 }, (_, n) => n);
+  for (const run of runs) {
+    assertMatch(guardOf(await spend(second, run, 1, 400_000)) ?? "", /^block/);
+  }
+  await Promise.all(runs.map((run) => first.post("/v1/runs", aRun(run))));
+  for (const run of runs) {
+    const guard = guardOf(await first.post(`/v1/runs/${runId(run)}/finish`, aFinish()));
+    assert(guard === null || guard.startsWith("block;"), `${guard}`);
+  }
+  // A run that has spent less here than elsewhere.
+  const opened = await first.post("/v1/runs", aRun(100));
+  assertEquals(guardOf(opened), "allow");
+  assertEquals(guardOf(await spend(first, 100, 1, 1_000)), "allow");
+  assertMatch(guardOf(await spend(second, 100, 2, 400_000)) ?? "", /^block;/);
+  const again = () => first.post("/v1/runs", aRun(100));
+  assertEquals(guardOf(await again()), null);
+  assertMatch(guardOf(await spend(first, 100, 2, 400_000)) ?? "", /^block;/, "a duplicate");
+  assertMatch(guardOf(await again()) ?? "", /^block;/);
 });
