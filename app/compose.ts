@@ -299,11 +299,7 @@ function createLifecycle(
    */
   const writeCounts = async (isLast = false): Promise<void> => {
     if (isRefused) return;
-    const writes = [
-      credentials.writeUses(isLast),
-      productUses.write(isLast),
-      refusals.flush(),
-    ];
+    const writes = [credentials.writeUses(isLast), productUses.write(isLast), refusals.flush()];
     await Promise.all(writes.map(ignoreStoreFailure));
   };
   return {

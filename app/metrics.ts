@@ -46,11 +46,7 @@ export function createMetrics(
   return {
     requests,
     ofProcess: async () => [
-      gauge(
-        "runledger_http_requests_in_flight",
-        "Requests in progress.",
-        requests.inFlight,
-      ),
+      gauge("runledger_http_requests_in_flight", "Requests in progress.", requests.inFlight),
       ...await storeMetrics(store, environment.now()),
       deliveries.family(),
       checks.family(),

@@ -42,11 +42,7 @@ export async function startService(store: string, cwd = ROOT): Promise<Side> {
  *
  * @param traceTo file that receives a line for each sync to disk; needs strace
  */
-export async function startSide(
-  kind: SideKind,
-  store: string,
-  traceTo?: string,
-): Promise<Side> {
+export async function startSide(kind: SideKind, store: string, traceTo?: string): Promise<Side> {
   // The kernel filter stops the server only at syncs. With `-D` the server stays a direct child of
   // this process, and ending it ends strace.
   const which = ["-e", "trace=fsync,fdatasync", "-e", "signal=none"];

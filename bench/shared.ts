@@ -178,9 +178,7 @@ async function lagOf(side: Side): Promise<number> {
 
 /** Commits of services by outcome, and the writes in them; and the processor seconds of the KV. */
 async function stateOf(sides: readonly Side[], kv: KvProcess | null) {
-  const texts = await Promise.all(
-    sides.map((side) => call(side, "/metrics", undefined, OPERATOR)),
-  );
+  const texts = await Promise.all(sides.map((side) => call(side, "/metrics", undefined, OPERATOR)));
   const usage = kv === null ? null : await usageOf(kv.pid);
   return { commits: parseCommits(texts.join("\n")), kvSeconds: usage?.cpuSeconds ?? NaN };
 }

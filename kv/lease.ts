@@ -21,10 +21,7 @@ export type LeaseStore = ReturnType<typeof createLeaseStore>;
  *
  * @param onOtherFormat is called when the ledger has a format that this version cannot read
  */
-export function createLeaseStore(
-  store: Store,
-  onOtherFormat: (error: StoreRefused) => void,
-) {
+export function createLeaseStore(store: Store, onOtherFormat: (error: StoreRefused) => void) {
   const key = keys.lease();
   // A lease of this name belongs to this instance, even if the answer of its commit was lost.
   const name = newRowName();

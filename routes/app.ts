@@ -104,10 +104,7 @@ function guardsOf(deps: AppDeps, admission: Admission, endpoint: Endpoint): Guar
   const onRead = api === "ingest"
     ? (c: RequestContext, bytes: number) => debitBytes(deps, c, bytes)
     : undefined;
-  const rates = [
-    limitRate(deps, api),
-    ...(hasBody && api === "ingest" ? [limitBytes(deps)] : []),
-  ];
+  const rates = [limitRate(deps, api), ...(hasBody && api === "ingest" ? [limitBytes(deps)] : [])];
   return [
     requireHost(deps, mayLackHost),
     ...(access === null ? [] : [

@@ -62,12 +62,7 @@ function failedLines({ kind, team, name, tries, error, nextAt }: FailedWork): st
   return [`  ${name} of ${team}: ${kind}, ${tries} tries, ${next}`, `    ${error}`];
 }
 
-async function redrive(
-  store: OpenStore,
-  target: string,
-  io: Io,
-  nowMs: number,
-): Promise<number> {
+async function redrive(store: OpenStore, target: string, io: Io, nowMs: number): Promise<number> {
   let revived = 0;
   for await (const { kind, team, name, nextAt } of failedWork(store)) {
     if (nextAt !== "dead" || target !== "all" && name !== target) continue;

@@ -61,10 +61,7 @@ const HEADERS = `an object of at most ${HEADERS_MAX.count} headers: names of at 
 const RESERVED_HEADER =
   /^(webhook-.*|content-.*|proxy-.*|host|connection|keep-alive|te|trailer|trailers|transfer-encoding|upgrade|expect)$/;
 
-const EVENTS = [
-  ALL_EVENTS,
-  ...MESSAGE_EVENTS.filter((event) => event !== "channel.test"),
-] as const;
+const EVENTS = [ALL_EVENTS, ...MESSAGE_EVENTS.filter((event) => event !== "channel.test")] as const;
 
 const fields = {
   url: optional(z.string(URL_TEXT).refine(isUrl, URL_TEXT).meta({ maxLength: URL_CHARS_MAX }))

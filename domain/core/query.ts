@@ -29,10 +29,7 @@ export function parseQuery(
 }
 
 /** Parses a query string to pairs, in their order. */
-function parsePairs(
-  query: string,
-  keepsEmpty: (name: string) => boolean = () => false,
-): Pairs {
+function parsePairs(query: string, keepsEmpty: (name: string) => boolean = () => false): Pairs {
   const pairs: [string, string][] = [];
   for (const pair of query.split("&")) {
     const [rawName = "", ...rest] = pair.split("=");

@@ -52,12 +52,7 @@ export interface ChangeStore {
    * @param limit maximum rows to read; a page may have fewer changes and still not be the last
    * @param charsMax approximate maximum characters of the page; the feed's limit when absent
    */
-  page(
-    team: TeamId,
-    after: number,
-    limit: number,
-    charsMax?: number,
-  ): Promise<ChangePage | null>;
+  page(team: TeamId, after: number, limit: number, charsMax?: number): Promise<ChangePage | null>;
   /** Returns the number of the latest change; 0 before the first. */
   last(team: TeamId): Promise<number>;
   /**
@@ -103,10 +98,7 @@ export interface LiveFeed {
 }
 
 /** Filters of a live stream. */
-export type LiveFilters = Pick<
-  RunsQuery,
-  "agent" | "status" | "customer" | "feature" | "kind"
->;
+export type LiveFilters = Pick<RunsQuery, "agent" | "status" | "customer" | "feature" | "kind">;
 
 /** Returns the events of a change for a client that has read everything up to a number. */
 export function eventsOf(change: RunChange, after: number): LiveEvent[] {

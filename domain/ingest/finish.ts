@@ -41,10 +41,7 @@ export const finishBody = z.object({
 const read = readerOf(mendFinish, finishBody);
 
 /** Parses a `POST /v1/runs/{id}/finish`. Its fields are stored in this order. */
-export function parseFinish(
-  body: Body,
-  context: ParseContext,
-): CheckedRequest<FinishRequest> {
+export function parseFinish(body: Body, context: ParseContext): CheckedRequest<FinishRequest> {
   const losses = new Losses();
   const fields = read(withStatus(body, context, "error", "failed"), losses);
   const request: FinishRequest = {

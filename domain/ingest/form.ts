@@ -131,10 +131,7 @@ export function readerOf<T>(
 }
 
 /** Parses the trace context of a request; an invalid header is dropped (R9). */
-export function traceOf(
-  { traceparent }: ParseContext,
-  losses: Losses,
-): TraceParent | undefined {
+export function traceOf({ traceparent }: ParseContext, losses: Losses): TraceParent | undefined {
   const trace = parseTraceparent(traceparent);
   if (trace === undefined && (traceparent ?? null) !== null) losses.remove("traceparent");
   return trace;

@@ -107,11 +107,7 @@ function ignoring(event: RunEvent, names: readonly string[]): RunEvent {
   };
 }
 
-function parseCutEvent(
-  { text, isTruncated }: CutEvent,
-  index: number,
-  losses: Losses,
-): RunEvent {
+function parseCutEvent({ text, isTruncated }: CutEvent, index: number, losses: Losses): RunEvent {
   const item: unknown = JSON.parse(text);
   const payload = isObject(item) ? rawMembers(text).get("data") ?? null : null;
   const event = parseEvent(item, payload, index, losses);

@@ -17,13 +17,7 @@ import type { MonitorSettings } from "../monitors/monitor.ts";
 /** Parameters with the same name as a heartbeat's field. */
 const TEXTS = ["id", "agent", "status", "model", "provider"];
 const INSTANTS = ["started_at", "finished_at"];
-const NUMBERS = [
-  "cost_usd",
-  "input_tokens",
-  "output_tokens",
-  "cached_input_tokens",
-  "duration_ms",
-];
+const NUMBERS = ["cost_usd", "input_tokens", "output_tokens", "cached_input_tokens", "duration_ms"];
 
 /**
  * A UTC offset whose plus sign was not percent-encoded, as shells send it: a query decodes it to a

@@ -76,12 +76,7 @@ export function stripOf(
 }
 
 /** Returns the states of a time, in order; times that were not judged are `none`. */
-function spansOf(
-  flips: readonly Flip[],
-  now: MonitorState,
-  fromMs: number,
-  toMs: number,
-): Span[] {
+function spansOf(flips: readonly Flip[], now: MonitorState, fromMs: number, toMs: number): Span[] {
   const sorted = flips.toSorted((a, b) => a.at - b.at);
   const changes = sorted.filter(({ to }) => to !== "unknown");
   const spans: Span[] = [];

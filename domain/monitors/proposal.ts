@@ -46,10 +46,7 @@ interface Gap {
  * @param tz IANA time zone of the proposed slots
  * @returns null for fewer than 7 runs, and if no cadence fits
  */
-export function proposeSettings(
-  arrivalsMs: readonly number[],
-  tz: string,
-): MonitorProposal | null {
+export function proposeSettings(arrivalsMs: readonly number[], tz: string): MonitorProposal | null {
   const arrivals = arrivalsMs.toSorted((a, b) => a - b).slice(-GAPS_MAX - 1);
   if (arrivals.length < RUNS_MIN) return null;
   for (const minutes of PERIODS) {

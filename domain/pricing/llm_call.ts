@@ -195,11 +195,7 @@ class Reader {
 }
 
 /** Fields of cached tokens whose presence means a provider's format next to `input_tokens`. */
-const PROVIDER_CACHES = [
-  "cache_read_input_tokens",
-  "input_tokens_details",
-  "input_token_details",
-];
+const PROVIDER_CACHES = ["cache_read_input_tokens", "input_tokens_details", "input_token_details"];
 
 /** Returns whether a value is present; null counts as absent. */
 function isPresent(value: unknown): boolean {

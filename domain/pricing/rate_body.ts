@@ -173,9 +173,7 @@ function contentOf({ provider, model, from, rates, tiers, batchPercent, note }: 
   return JSON.stringify({ provider, model, from, rates, tiers, batchPercent, note });
 }
 
-function parseTiers(
-  elements: readonly Readonly<Record<string, unknown>>[],
-): RateTier[] {
+function parseTiers(elements: readonly Readonly<Record<string, unknown>>[]): RateTier[] {
   const tiers: RateTier[] = [];
   for (const [index, fields] of elements.entries()) {
     const where = `tiers[${index}].`;

@@ -149,10 +149,7 @@ function messageOf(sent: unknown, role: string): ChatMessage {
   if (Array.isArray(content) && content.length === 0 && typeof own === "string") {
     return { role: name, parts: callsOf(value.tool_calls) };
   }
-  const parts = [
-    ...isPresent(content) ? partsOf(content) : [],
-    ...callsOf(value.tool_calls),
-  ];
+  const parts = [...isPresent(content) ? partsOf(content) : [], ...callsOf(value.tool_calls)];
   return { role: name, parts: parts.length > 0 ? parts : partsOf(value) };
 }
 

@@ -88,11 +88,7 @@ export interface Decision {
  * Decides `POST /v1/runs`: the opening stored first counts, also of a heartbeat, and a call that
  * agrees with it is a replay (R34).
  */
-export function decideOpen(
-  stored: RunParts,
-  request: OpenRequest,
-  receivedAt: number,
-): Decision {
+export function decideOpen(stored: RunParts, request: OpenRequest, receivedAt: number): Decision {
   if (stored.opening !== null) return { outcome: compare(stored, stored.opening, request) };
   const opening = openingOfRun(request, receivedAt);
   // An earlier close appears in the next response; this response reports only this call's effect.

@@ -35,10 +35,7 @@ export interface DailySpend extends Spend {
 }
 
 /** Answers a spend query, including daily series. */
-export async function dailySpendOf(
-  query: SpendQuery,
-  read: ReadRows,
-): Promise<DailySpend> {
+export async function dailySpendOf(query: SpendQuery, read: ReadRows): Promise<DailySpend> {
   const { totals, groups, byDay } = await spendOf(
     { ...query, groupBy: seriesOf(query.groupBy) },
     read,

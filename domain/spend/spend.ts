@@ -88,11 +88,7 @@ export type ReadRows = (kind: RollupKind) => AsyncIterable<readonly RollupRow[]>
  *
  * @param isByDay true to include the costs of each group by day
  */
-export async function spendOf(
-  query: SpendQuery,
-  read: ReadRows,
-  isByDay = false,
-): Promise<Spend> {
+export async function spendOf(query: SpendQuery, read: ReadRows, isByDay = false): Promise<Spend> {
   const { groupBy, filters } = query;
   const sums = sumsReader(read, filters, isByDay);
   const plan = spendPlanOf(query);
@@ -117,11 +113,7 @@ export function tooManyRows(): never {
  * constant load, the answer uses the last read of the models and of the runs right after it. Usage
  * that arrived in between may then count as belonging to no model.
  */
-async function spendByModel(
-  sums: ReadSums,
-  kind: RollupKind,
-  whole: RollupKind,
-): Promise<Spend> {
+async function spendByModel(sums: ReadSums, kind: RollupKind, whole: RollupKind): Promise<Spend> {
   let before = await sums(whole, null);
   for (let reading = 1;; reading++) {
     const models = await sums(kind, "model");

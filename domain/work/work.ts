@@ -186,11 +186,7 @@ export interface WorkHandler {
    * @param stopping aborted when the process stops and the work has had its time to end
    * @returns rows whose look failed on its own: the loop postpones them
    */
-  look(
-    rows: readonly Work[],
-    time: WorkTime,
-    stopping: AbortSignal,
-  ): Promise<readonly Work[]>;
+  look(rows: readonly Work[], time: WorkTime, stopping: AbortSignal): Promise<readonly Work[]>;
 }
 
 /** Longest absence whose length is added to a postponed deadline, milliseconds. */

@@ -49,11 +49,7 @@ export type AgentStore = ReturnType<typeof createAgentStore>;
  *
  * @param known cache of active agents, invalidated when an agent is archived
  */
-export function createAgentStore(
-  store: Store,
-  known: KnownAgents,
-  commitArchive: CommitArchive,
-) {
+export function createAgentStore(store: Store, known: KnownAgents, commitArchive: CommitArchive) {
   return {
     /** Changes an agent, or returns the problem; null if the team has none with this slug. */
     change: (team: Team, slug: string, patch: AgentPatch, made: MadeBy) =>

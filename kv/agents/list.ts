@@ -25,11 +25,7 @@ import { recordOf, type StoredAgent } from "./rows.ts";
 const USED = "agent";
 
 /** Lists a page of a team's agents, or refuses the order. */
-export async function listAgents(
-  store: Store,
-  team: Team,
-  query: AgentsQuery,
-): Promise<AgentPage> {
+export async function listAgents(store: Store, team: Team, query: AgentsQuery): Promise<AgentPage> {
   const read = <T>(work: () => Promise<T>) => store.reads.run(team.id, work);
   if (query.sort === "agent") {
     return await read(() => listBySlug(store, team, query));

@@ -117,10 +117,7 @@ function archiveAgent({ counts, entries }: AgentRows, agent: StoredAgent): Write
   return {
     checks: [used, archive],
     sums: [{ key: count.key, by: -1n }],
-    sets: [
-      { key: archived.key, value: agent },
-      { key: archive.key, value: counts.archived + 1 },
-    ],
+    sets: [{ key: archived.key, value: agent }, { key: archive.key, value: counts.archived + 1 }],
     deletes: [used.key],
   };
 }

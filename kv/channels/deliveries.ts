@@ -54,11 +54,7 @@ interface ListRow extends DeliveryPlace {
   readonly labels: DeliveryLabels;
 }
 
-async function readPage(
-  store: Store,
-  team: TeamId,
-  query: DeliveriesQuery,
-) {
+async function readPage(store: Store, team: TeamId, query: DeliveriesQuery) {
   const { limit, channel, incident, state } = query;
   const isFiltered = channel !== null || incident !== null || state !== null;
   const scanned = isFiltered ? Math.max(SCANNED_MAX, limit) : limit;

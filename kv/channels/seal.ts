@@ -99,10 +99,7 @@ function parametersOf({ team, object, field }: SecretPlace, iv: Uint8Array<Array
  * Returns the key of a service: the one that is set, else that of its ledger. A shared KV has none of
  * its own, because its instances would make different ones.
  */
-export function sealKeysOf(
-  ledger: KvLocation,
-  setKey: Uint8Array<ArrayBuffer> | null,
-): SealKeys {
+export function sealKeysOf(ledger: KvLocation, setKey: Uint8Array<ArrayBuffer> | null): SealKeys {
   if (setKey !== null || isShared(ledger)) return givenKey(setKey);
   return ledger.kind === "file" ? keyFile(ledger.name) : givenKey(newKey());
 }
@@ -178,11 +175,7 @@ export class ChannelSecrets {
   }
 
   /** Seals a secret, unless the stored one is the same or it was not sent. */
-  async seal(
-    field: SecretField,
-    sent: string,
-    stored: SealedSecret | null,
-  ): Promise<SealedSecret> {
+  async seal(field: SecretField, sent: string, stored: SealedSecret | null): Promise<SealedSecret> {
     if (sent === "") {
       if (stored !== null) return stored;
       return refuse("missing_field", `Field "${field}" is required: it was never set`, field);

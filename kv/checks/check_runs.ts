@@ -205,10 +205,7 @@ function judgeParts(
 /** Reads the opening and the close of a run whose head in memory lacks texts. */
 async function partsOf(run: SummarizedHead): Promise<RunParts> {
   const { store, team, id } = run;
-  const [opening, closing] = await getMany(store, [
-    keys.opening(team, id),
-    keys.closing(team, id),
-  ]);
+  const [opening, closing] = await getMany(store, [keys.opening(team, id), keys.closing(team, id)]);
   return await readParts(run, opening?.value, closing?.value);
 }
 

@@ -67,9 +67,7 @@ type JudgedRun = Pick<CheckResult, "status" | "got" | "message"> & { readonly ru
 export type CheckTrialStore = ReturnType<typeof createCheckTrialStore>;
 
 /** Creates the store that tries checks. */
-export function createCheckTrialStore(
-  { store, now, msMax = TRIAL.msMax }: TrialDeps,
-) {
+export function createCheckTrialStore({ store, now, msMax = TRIAL.msMax }: TrialDeps) {
   const slots = new FairSlots(TRIALS);
   return {
     /**

@@ -97,10 +97,7 @@ async function readPage(
  * Reads changes from the summaries of their runs, which hold all that a change shows. The parts of a
  * run may be newer: their state has a later number, and must not be shown under an earlier one.
  */
-async function readChanges(
-  at: TeamRef,
-  entries: readonly StoredEntry[],
-): Promise<RunChange[]> {
+async function readChanges(at: TeamRef, entries: readonly StoredEntry[]): Promise<RunChange[]> {
   const ids = entries.flatMap(({ run, value }) => value === true ? [run] : []);
   // A run that changes during the read may have two entries.
   const summaries = await readSummaries(at, [...new Set(ids)]);

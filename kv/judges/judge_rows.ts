@@ -63,10 +63,7 @@ export interface StoredJob extends JobName {
 }
 
 /** Reads a job, its account and a row of the work queue, from one snapshot. */
-export async function readJob(
-  store: Store,
-  row: JudgeRow,
-): Promise<StoredJob> {
+export async function readJob(store: Store, row: JudgeRow): Promise<StoredJob> {
   const { team } = row;
   const name = jobNameOf(row);
   const [due, jobRow, accountRow] = await getMany(store, [

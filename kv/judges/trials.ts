@@ -70,10 +70,7 @@ export function createJudgeTrials(deps: JudgeTrialDeps) {
       const scope = new ReadScope(new AbortController().signal, currentScope());
       const signal = AbortSignal.any([late.signal, stopping]);
       try {
-        return await readScopes.run(
-          scope,
-          () => new Trial(deps, team, trial, signal).result(),
-        );
+        return await readScopes.run(scope, () => new Trial(deps, team, trial, signal).result());
       } finally {
         forget();
       }

@@ -46,11 +46,7 @@ export function createMonitorLooks(deps: ChangeDeps): WorkHandler {
 }
 
 /** Looks at monitors of one team: in one commit, or in two if it would be too large. */
-async function lookAtSome(
-  deps: ChangeDeps,
-  rows: readonly Work[],
-  turn: WorkTime,
-): Promise<void> {
+async function lookAtSome(deps: ChangeDeps, rows: readonly Work[], turn: WorkTime): Promise<void> {
   const [first] = rows;
   if (first === undefined) return;
   const { team } = first;

@@ -189,10 +189,7 @@ function isChange<Result>(planned: Planned<Result>): planned is Change<Result> {
   return typeof planned === "object" && planned !== null && "change" in planned;
 }
 
-function creation<Result>(
-  change: MonitorChange,
-  result: Change<Result>["result"],
-): Change<Result> {
+function creation<Result>(change: MonitorChange, result: Change<Result>["result"]): Change<Result> {
   const details = { before: null, after: MONITORS.fieldsOf(change.monitor.settings) };
   return { change, result, action: "monitor.put", details };
 }
@@ -256,10 +253,7 @@ async function remove(
     const entry = { at: made.at, team, actor: made.by, target: agent, details };
     return {
       sets: auditRows({ ...entry, action: "monitor.deleted" }),
-      deletes: [
-        ...flips,
-        ...dueAt === null ? [] : [dueKeyOf(team, agent, dueAt)],
-      ],
+      deletes: [...flips, ...dueAt === null ? [] : [dueKeyOf(team, agent, dueAt)]],
       rows: [teamSet(monitorRow(team, agent), null)],
       alerts: { signals: deletedSignals(monitor, made.at) },
     };

@@ -64,11 +64,7 @@ export async function customerShareOf(at: TeamRef, customer: string, position: S
   const next: SpendPosition = isEnd
     ? { day, kind: nextKind, after: null }
     : { day, kind, after: last };
-  return {
-    rows,
-    isLast: await isAllOf(at, customer, day, rows),
-    next,
-  };
+  return { rows, isLast: await isAllOf(at, customer, day, rows), next };
 }
 
 /** Searches some days for the first day after `day` that has spend of the customer. */

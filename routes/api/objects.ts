@@ -187,9 +187,7 @@ function exampleAnswer<Settings, Sent, More>(
 }
 
 /** Returns the type of a kind's objects in responses, and functions that write them. */
-export function writerOf<Settings, Sent, More>(
-  api: ObjectApi<Settings, Sent, More>,
-) {
+export function writerOf<Settings, Sent, More>(api: ObjectApi<Settings, Sent, More>) {
   type Row = ShownObject<Settings, More>;
   const value = objectValue(api);
   const rowsOf = async (deps: AppDeps, team: Team, objects: readonly ConfigObject<Settings>[]) => {

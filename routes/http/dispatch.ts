@@ -48,10 +48,7 @@ export async function withHeadAnswer(
 }
 
 /** Creates the dispatch function that all routes of an application share. */
-export function createDispatch(
-  deps: AppDeps,
-  admission: Admission,
-): Dispatch {
+export function createDispatch(deps: AppDeps, admission: Admission): Dispatch {
   // The prefix makes ids unique across restarts, the number within the process.
   const prefix = deps.environment.random(6).toHex();
   let requests = 0;

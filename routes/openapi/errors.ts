@@ -94,10 +94,7 @@ function errorHeaders(status: number): HeaderName[] {
  *
  * @param refusals receives the referenced responses
  */
-export function refusalsOf(
-  endpoint: Description,
-  refusals: Map<string, JsonSchema>,
-): JsonSchema {
+export function refusalsOf(endpoint: Description, refusals: Map<string, JsonSchema>): JsonSchema {
   const { access, errorsAs = "json" } = endpoint;
   const refs: Record<string, unknown> = {};
   for (const [status, codes] of errorsByStatus(endpoint)) {

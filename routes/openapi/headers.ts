@@ -79,9 +79,7 @@ export type HeaderName = keyof typeof HEADERS;
 
 /** Returns references to headers. */
 export function headerRefs(names: readonly HeaderName[]): Record<string, unknown> {
-  return Object.fromEntries(
-    names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-  );
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
 /** Returns references to the headers of a successful response. */

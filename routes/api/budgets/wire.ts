@@ -86,9 +86,7 @@ export const guardRule = shape.objectValue<GuardRule>("GuardRule", {
   period: budgetPeriod.orNull(ofBudget(({ budget }) => budget.settings.period)),
   limit_usd: shape.dollarsValue.orNull(ofBudget(({ limit }) => limit)),
   spent_usd: shape.dollarsValue.orNull(ofBudget(({ spent }) => spent.cost)),
-  remaining_usd: shape.dollarsValue.orNull(
-    ofBudget(remainingOf),
-  ),
+  remaining_usd: shape.dollarsValue.orNull(ofBudget(remainingOf)),
   state: ruleState((rule) => "verdict" in rule ? rule.verdict.state : "block"),
   would_have_blocked: shape.booleanValue((rule) =>
     "verdict" in rule && rule.verdict.wouldHaveBlocked

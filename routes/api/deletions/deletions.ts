@@ -26,10 +26,7 @@ import * as shape from "../../openapi/wire.ts";
 const WAIT_MS = 5_000;
 
 /** Deletes the run that the path names. */
-export async function deleteNamedRun(
-  { deletions }: Pick<AppDeps, "deletions">,
-  c: RequestContext,
-) {
+export async function deleteNamedRun({ deletions }: Pick<AppDeps, "deletions">, c: RequestContext) {
   const id = parseRunId(c.req.param("id") ?? "");
   const { team, credentialId } = c.get("principal");
   return existing(await deletions.deleteRun(team, id, credentialId), NO_SUCH_RUN);
@@ -150,11 +147,7 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", {
     ],
     links: ["getDeletion"],
     idempotency: "target",
-    example: {
-      path: { customer_id: "acme" },
-      answer: JOB,
-      needs: ["openRun"],
-    },
+    example: { path: { customer_id: "acme" }, answer: JOB, needs: ["openRun"] },
   },
   getDeletion: {
     route: "GET /v1/deletions/:id",

@@ -43,10 +43,7 @@ const TESTS_LIMITED = {
 /** Parses the query of a list of deliveries. */
 export function parseDeliveriesQuery(text: string): DeliveriesQuery {
   const query = new Query(text);
-  const page = query.page(
-    (cursor) => parseTimeCursor(cursor, "whd"),
-    DELIVERIES_PER_PAGE,
-  );
+  const page = query.page((cursor) => parseTimeCursor(cursor, "whd"), DELIVERIES_PER_PAGE);
   const channel = query.valid("channel", isConfigSlug, "the slug of a channel");
   const incident = query.valid("incident", isIncidentId, "the id of an incident");
   const state = query.choice("state", DELIVERY_STATES) ?? null;

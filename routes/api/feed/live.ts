@@ -109,10 +109,7 @@ export const FEED_ENDPOINTS = endpoints("Runs", {
     example: {
       query: { limit: "10" },
       answer: {
-        changes: [{
-          cursor: "YzM",
-          run: ROW,
-        }],
+        changes: [{ cursor: "YzM", run: ROW }],
         next_cursor: "YzM",
         has_more: false,
       },

@@ -121,10 +121,7 @@ const secret = z.string().meta({ pattern: "^(apk|ping)_(eu|us)_[0-9a-f]{32}$" })
 
 export const newKey = shape.objectValue<CredentialRecord & { readonly secret: string }>(
   "NewCredential",
-  {
-    ...FIELDS,
-    secret: shape.wire(secret)("secret", "Returned only once."),
-  },
+  { ...FIELDS, secret: shape.wire(secret)("secret", "Returned only once.") },
 );
 
 const KEY = {

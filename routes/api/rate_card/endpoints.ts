@@ -141,10 +141,7 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
     access: teamKey("admin"),
     handler: async (c, deps) => {
       const query = parseListQuery(queryOf(c));
-      return answerTagged(
-        c,
-        card.write(await ratePage(deps, c.get("principal").team, query)),
-      );
+      return answerTagged(c, card.write(await ratePage(deps, c.get("principal").team, query)));
     },
     summary: "List prices",
     description: "Returns all of the team's own rows, and one page of the default rows.",

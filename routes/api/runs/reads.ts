@@ -79,9 +79,7 @@ const pricedCall = shape.objectValue<ExplainedCall>("PricedCall", {
       "covered_by_stated_cost",
       "covered_by_tokens",
     ]),
-  )(
-    "flags",
-  ),
+  )("flags"),
 });
 
 const modelCost = shape.objectValue<ModelCost>("ModelCost", {

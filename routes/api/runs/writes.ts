@@ -52,9 +52,7 @@ const eventItem = z.union([llmCall, log, other])
   .meta({ id: "EventItem", description: "An event; its `type` determines the fields of `data`." });
 
 /** Response of `POST /v1/runs/{id}/events`. */
-const batchReceipt = shape.objectValue<
-  { readonly accepted: number; readonly duplicates: number }
->(
+const batchReceipt = shape.objectValue<{ readonly accepted: number; readonly duplicates: number }>(
   "BatchReceipt",
   {
     accepted: shape.countValue("accepted", "New events that were stored."),

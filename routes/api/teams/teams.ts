@@ -50,12 +50,7 @@ export async function readQuota(usage: UsageStore, team: Team, month: string): P
 }
 
 /** Reads a team's usage of a month, and the last months with usage, latest first. */
-export async function readUsage(
-  usage: UsageStore,
-  team: Team,
-  month: string,
-  nowMs: number,
-) {
+export async function readUsage(usage: UsageStore, team: Team, month: string, nowMs: number) {
   const [quota, notices, months] = await Promise.all([
     readQuota(usage, team, month),
     usage.notices(team.id, month),

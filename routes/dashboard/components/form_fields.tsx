@@ -176,11 +176,7 @@ const NAMED = /^Field "(?:[a-z]+\.)?([a-z_]+)(?:[.[][^"]*)?" (.*)/s;
 export function atFormField(problem: Problem | null, renamed: Texts = {}): Problem | null {
   const [, field, message] = NAMED.exec(problem?.message ?? "") ?? [];
   if (problem === null || field === undefined || message === undefined) return problem;
-  return {
-    ...problem,
-    field: renamed[field] ?? field,
-    message: capitalized(message),
-  };
+  return { ...problem, field: renamed[field] ?? field, message: capitalized(message) };
 }
 
 /** Splits a text at commas and line ends; returns the parts that are not empty. */

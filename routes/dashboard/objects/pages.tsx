@@ -365,9 +365,7 @@ export function objectRoutes<Settings, Sent>(
 }
 
 /** Links to the forms of all variants, each with its explanation. */
-export function VariantLinks<Settings, Sent>(
-  { of }: { readonly of: ObjectPages<Settings, Sent> },
-) {
+export function VariantLinks<Settings, Sent>({ of }: { readonly of: ObjectPages<Settings, Sent> }) {
   const { variants = {}, of: { variants: { field } = { field: "" } } } = of;
   return (
     <ul class="pick">

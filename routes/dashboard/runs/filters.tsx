@@ -79,9 +79,7 @@ interface FilterProps extends BarProps {
 }
 
 /** A filter that is set: it opens the known values, and its cross removes it. */
-function Chip(
-  { query, counts, filter, parameter }: FilterProps & { readonly parameter: string },
-) {
+function Chip({ query, counts, filter, parameter }: FilterProps & { readonly parameter: string }) {
   const { name, label, values } = filter;
   const texts = new Map(values?.map(optionOf));
   const words = parameter === name ? label : `${label} is not`;
