@@ -19,6 +19,7 @@ import {
   renderProblemPage,
   seeOther,
   submitView,
+  visitOf,
 } from "./layout/page.tsx";
 import { agentsPage } from "./agents/page.tsx";
 import { auditLogPage } from "./audit_log/page.tsx";
@@ -141,7 +142,7 @@ function routesOf(pages: readonly DashboardPage[], deps: HandlerDeps): Route[] {
   const forms = pages.flatMap(({ path, access, handler, routes = [] }) =>
     [get(path, handler), ...routes].map((route) => {
       const needed = route.access ?? access;
-      const handle: Handle = (c) => route.handler(c, deps, c.get("principal"));
+      const handle: Handle = (c) => route.handler(visitOf(c, deps));
       return {
         ...route,
         access: needed,

@@ -9,8 +9,6 @@ import { AGENT_DAYS, type AgentDays, daysOfAgents } from "../../../domain/spend/
 import { daysOf } from "../../../domain/spend/spend_query.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
-import { mayAdmin } from "../../http/access.ts";
-import type { Handler } from "../../http/admission.ts";
 import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";
 import { nameInPath } from "../../http/query.ts";
 import { readOpenIncidents } from "../alerts/entries.tsx";
@@ -18,6 +16,7 @@ import { confirmedIn } from "../components/table.tsx";
 import { FAILURES } from "../components/run_state.tsx";
 import { readPreferences, shownZone } from "../layout/preferences.ts";
 import { readRecords } from "./named_runs.tsx";
+import type { PageHandler, Visit } from "../layout/page.tsx";
 
 /** Maximum numbers of runs, failures and ping tokens listed. */
 const RUNS_SHOWN = 20, FAILURES_SHOWN = 5, TOKENS_SHOWN = 20;
@@ -34,15 +33,12 @@ export const DELETES_MONITOR = "delete-monitor";
 /** An agent that a request names, with the reader and the time of the request. */
 export type AgentScope = NonNullable<Awaited<ReturnType<typeof readScope>>>;
 
-async function readScope(c: RequestContext, deps: AppDeps) {
-  const principal = c.get("principal");
-  const { team } = principal;
+async function readScope({ c, deps, team, isAdmin }: Visit) {
   const slug = nameInPath(c);
   const record = isName(slug, AGENT_CHARS_MAX) ? await deps.agents.read(team, slug) : null;
   if (record === null) return null;
   const made = madeBy(c, deps);
   const zone = shownZone(readPreferences(c));
-  const isAdmin = mayAdmin(principal);
   const confirms = confirmedIn(c, DELETES_MONITOR) !== null;
   return { deps, team, record, agent: record.agent, made, now: made.at, zone, isAdmin, confirms };
 }
@@ -50,10 +46,8 @@ async function readScope(c: RequestContext, deps: AppDeps) {
 /** Handles a request for the agent that its path names. */
 export function ofAgent(
   handle: (c: RequestContext, scope: AgentScope) => Promise<Response>,
-): Handler {
-  return async (c, deps) => {
-    return await handle(c, existing(await readScope(c, deps), NO_SUCH_AGENT));
-  };
+): PageHandler {
+  return async (visit) => await handle(visit.c, existing(await readScope(visit), NO_SUCH_AGENT));
 }
 
 /** The data of the overview. */

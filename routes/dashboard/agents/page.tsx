@@ -1,9 +1,14 @@
 /** `/dashboard/agents`: the board of a team's agents, those in trouble first. */
-import type { Handler } from "../../http/admission.ts";
-import { mayAdmin, teamKey } from "../../http/access.ts";
-import type { AppDeps, RequestContext } from "../../http/context.ts";
+import { teamKey } from "../../http/access.ts";
 import { queryOf } from "../../http/query.ts";
-import { type DashboardPage, get, post, showPage } from "../layout/page.tsx";
+import {
+  type DashboardPage,
+  get,
+  type PageHandler,
+  post,
+  showPage,
+  type Visit,
+} from "../layout/page.tsx";
 import { agentPath, AGENTS_PATH } from "../layout/paths.ts";
 import { readPreferences, shownZone } from "../layout/preferences.ts";
 import { Empty, reloading, Section, Tabs } from "../components/elements.tsx";
@@ -19,12 +24,11 @@ import { boardColumns } from "./columns.tsx";
 import { submitAgentPause, submitAgentResume } from "./pause.tsx";
 import { MONITOR_ACTIONS, proposalOf, submitMonitor, submitMonitorAction } from "./monitor.tsx";
 
-const showAgents: Handler = async (c, deps) => {
+const showAgents: PageHandler = async (visit) => {
+  const { c, deps, team, isAdmin } = visit;
   const query = parseBoardQuery(queryOf(c));
   const time = { nowMs: deps.environment.now(), zone: shownZone(readPreferences(c)) };
-  const principal = c.get("principal");
-  const board = await loadBoard(deps, principal.team, query, time);
-  const isAdmin = mayAdmin(principal);
+  const board = await loadBoard(deps, team, query, time);
   const { rows, next, hasStates, hasMonitors, isCut, proposals } = board;
   const columns = boardColumns(board, time);
   const name = hasStates ? "fold agents monitored" : "fold agents";
@@ -50,7 +54,7 @@ const showAgents: Handler = async (c, deps) => {
         <div {...reloading("board", boardPath(query, query.after), UPDATE_SECONDS, BESIDE)}>
           {rows.length > 0
             ? <div class="panel">{Table({ label: "Agents", class: name, columns, rows })}</div>
-            : await emptyBoard(c, deps, query)}
+            : await emptyBoard(visit, query)}
           {rows.length > 0 && hasMonitors && (
             <p class="soft">
               A low bar is a day without trouble, a middle bar a day on which it was late, a tall
@@ -116,10 +120,10 @@ function statesOf(board: BoardData, query: BoardQuery) {
 }
 
 /** Explains an empty board: how to fill it, or how to see all agents again. */
-async function emptyBoard(c: RequestContext, deps: AppDeps, query: BoardQuery) {
+async function emptyBoard(visit: Visit, query: BoardQuery) {
   const { state, q, archived } = query;
   if (state === null && q === null) {
-    const target = await commandTarget(deps, c);
+    const target = await commandTarget(visit);
     return (
       <Empty title="No agent yet">
         <p>

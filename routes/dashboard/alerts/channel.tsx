@@ -4,15 +4,20 @@ import { OVERLAP_HOURS, parseChannelRotation } from "../../../domain/channels/ch
 import { CHANNEL_TESTS_PER_MINUTE, type DeliveryTry } from "../../../domain/channels/delivery.ts";
 import { existing, type Problem } from "../../../domain/core/errors.ts";
 import { noSuch } from "../../api/objects.ts";
-import type { Handler } from "../../http/admission.ts";
-import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";
+import { madeBy } from "../../http/context.ts";
 import { confirmedIn, ConfirmForm, ConfirmLink, Table } from "../components/table.tsx";
 import { Ago, At, InlineNotice, KeyValues, type Pairs, Section } from "../components/elements.tsx";
 import { bodyOf, formOf, FormProblem, readInteger } from "../components/form_fields.tsx";
 import { durationText } from "../components/format.ts";
 import { ObjectForm } from "../objects/form.tsx";
 import { formOf as objectForm, objectView, ofObject } from "../objects/pages.tsx";
-import { seeOther, showFormOnProblem, type View } from "../layout/page.tsx";
+import {
+  type PageHandler,
+  seeOther,
+  showFormOnProblem,
+  type View,
+  type Visit,
+} from "../layout/page.tsx";
 import { queryText } from "../layout/paths.ts";
 import { CHANNEL_PAGES, channelFields, showSecret } from "./channel_form.tsx";
 import { HealthOf } from "./channels.tsx";
@@ -25,21 +30,21 @@ import { channelPath, DELIVERIES_PATH } from "./paths.ts";
 const DELIVERIES_SHOWN = 10;
 
 /** Reads what the page of a channel shows. */
-async function load(c: RequestContext, deps: AppDeps, channel: Channel) {
+async function load(visit: Visit, channel: Channel) {
   const query = { channel: channel.slug, limit: DELIVERIES_SHOWN };
-  const { deliveries } = await listDeliveries(deps, c.get("principal").team, query);
-  return { channel, deliveries, setup: await readSetup(c, deps) };
+  const { deliveries } = await listDeliveries(visit.deps, visit.team, query);
+  return { channel, deliveries, setup: await readSetup(visit) };
 }
 
 type Content = Awaited<ReturnType<typeof load>>;
 
-export const showChannel = ofObject(CHANNEL_PAGES, async (c, deps, channel) => {
-  const content = await load(c, deps, channel);
-  return showAlerts(c, content.setup, "channels", channelView(c, content));
+export const showChannel = ofObject(CHANNEL_PAGES, async (visit, channel) => {
+  const content = await load(visit, channel);
+  return showAlerts(visit.c, content.setup, "channels", channelView(visit, content));
 });
 
 function channelView(
-  c: RequestContext,
+  visit: Visit,
   content: Content,
   { tested, problem = null }: {
     readonly tested?: DeliveryTry | "limited";
@@ -51,8 +56,8 @@ function channelView(
   const { slug, settings } = channel;
   const path = channelPath(slug);
   const rotates = problem !== null ||
-    isAdmin && settings.type === "webhook" && confirmedIn(c, "rotate") !== null;
-  return objectView(c, CHANNEL_PAGES, slug, {
+    isAdmin && settings.type === "webhook" && confirmedIn(visit.c, "rotate") !== null;
+  return objectView(visit, CHANNEL_PAGES, slug, {
     subtitle: TYPE_LABELS[settings.type],
     buttons: <Buttons channel={channel} />,
     deletion:
@@ -183,30 +188,31 @@ function RotationForm({ path, problem }: {
 }
 
 /** Sends a test, and shows its result. */
-export const submitTest = ofObject(CHANNEL_PAGES, async (c, deps, channel) => {
-  const { team } = c.get("principal");
+export const submitTest = ofObject(CHANNEL_PAGES, async (visit, channel) => {
+  const { c, deps, team } = visit;
   const result = await deps.channelTester.test(team, channel.slug, madeBy(c, deps));
   const tested = existing(result, noSuch("channel"));
-  const content = await load(c, deps, channel);
-  return showAlerts(c, content.setup, "channels", channelView(c, content, { tested }));
+  const content = await load(visit, channel);
+  return showAlerts(c, content.setup, "channels", channelView(visit, content, { tested }));
 });
 
 /** Replaces the secret of a webhook and shows the new one, or shows the form again. */
-export const submitRotation = ofObject(CHANNEL_PAGES, async (c, deps, channel) => {
+export const submitRotation = ofObject(CHANNEL_PAGES, async (visit, channel) => {
+  const { c, deps, team } = visit;
   const { slug } = channel;
-  const content = await load(c, deps, channel);
+  const content = await load(visit, channel);
   const { setup } = content;
   showFormOnProblem(
     c,
-    (problem) => withTabs(c, setup, "channels", channelView(c, content, { problem })),
+    (problem) => withTabs(c, setup, "channels", channelView(visit, content, { problem })),
   );
   const hours = readInteger(c.get("form").get("overlap_hours") ?? "");
   const overlap = parseChannelRotation(bodyOf({ overlap_hours: hours }));
-  const { team } = c.get("principal");
   const rotated = await deps.channels.rotate(team, slug, overlap, madeBy(c, deps));
   const { secret } = existing(rotated, noSuch("channel"));
   return showSecret(c, setup, slug, secret, "Secret rotated");
 });
 
 /** Redirects a reload of a secret's page to its channel, because a secret is shown once. */
-export const backToChannel: Handler = (c) => seeOther(channelPath(c.req.param("slug") ?? ""));
+export const backToChannel: PageHandler = ({ c }) =>
+  seeOther(channelPath(c.req.param("slug") ?? ""));

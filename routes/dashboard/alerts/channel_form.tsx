@@ -107,8 +107,8 @@ export const CHANNEL_PAGES: ObjectPages<ChannelSettings, OpenedChannelSettings> 
   variants: Object.fromEntries(
     CHANNEL_TYPES.map((type) => [type, [TYPE_LABELS[type], TYPE_WORDS[type]] as const]),
   ),
-  open: async (c, deps) => {
-    const channels = await readAll(deps.channels, c.get("principal").team);
+  open: async ({ deps, team }) => {
+    const channels = await readAll(deps.channels, team);
     return {
       fields: channelFields,
       empty: {
@@ -117,10 +117,10 @@ export const CHANNEL_PAGES: ObjectPages<ChannelSettings, OpenedChannelSettings> 
       },
     };
   },
-  done: async (c, deps, slug, { secret }) =>
+  done: async (visit, { object: { slug }, secret }) =>
     secret === undefined
       ? seeOther(channelPath(slug) + SAVED)
-      : showSecret(c, await readSetup(c, deps), slug, secret, "Channel created"),
+      : showSecret(visit.c, await readSetup(visit), slug, secret, "Channel created"),
 };
 
 /** Shows the signing secret of a webhook. No other page contains it. */

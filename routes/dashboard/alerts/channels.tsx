@@ -1,5 +1,4 @@
 /** `/dashboard/alerts/channels`: the places that messages go to, each with its state. */
-import { mayAdmin } from "../../http/access.ts";
 import { Ago, Sign } from "../components/elements.tsx";
 import { type Column, column } from "../components/table.tsx";
 import { showList, slugColumn } from "../objects/list.tsx";
@@ -7,14 +6,13 @@ import { CHANNEL_PAGES } from "./channel_form.tsx";
 import { TYPE_LABELS } from "./delivery_table.tsx";
 import { type ChannelRow, loadChannels } from "./alerts_load.ts";
 
-export const showChannels = showList(CHANNEL_PAGES, async (channels, c, deps) => {
-  const principal = c.get("principal");
-  const next = mayAdmin(principal)
+export const showChannels = showList(CHANNEL_PAGES, async (channels, { deps, team, isAdmin }) => {
+  const next = isAdmin
     ? "Add one, and send it a test:"
     : "A team member with the scope admin adds one.";
   return {
     subtitle: "Where messages about incidents go",
-    rows: await loadChannels(deps, principal.team, channels),
+    rows: await loadChannels(deps, team, channels),
     columns: COLUMNS,
     empty: ["No channel yet", `Without a channel incidents are only shown here. ${next}`],
   };

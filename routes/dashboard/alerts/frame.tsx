@@ -3,12 +3,11 @@ import { RULES } from "../../../domain/alerts/rule_body.ts";
 import { SILENCES } from "../../../domain/alerts/silence.ts";
 import type { OpenIncidents } from "../../../domain/alerts/incident.ts";
 import type { Channel } from "../../../domain/channels/channel.ts";
-import { mayAdmin } from "../../http/access.ts";
-import type { AppDeps, RequestContext } from "../../http/context.ts";
+import type { RequestContext } from "../../http/context.ts";
 import { Tabs } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 import { readAll } from "../objects/known_values.tsx";
-import { showPage, type View } from "../layout/page.tsx";
+import { showPage, type View, type Visit } from "../layout/page.tsx";
 import { ALERTS_PATH } from "../layout/paths.ts";
 import * as paths from "./paths.ts";
 
@@ -16,9 +15,7 @@ import * as paths from "./paths.ts";
 export type AlertSetup = Awaited<ReturnType<typeof readSetup>>;
 
 /** Reads the rules, channels and silences of the session's team. */
-export async function readSetup(c: RequestContext, deps: AppDeps) {
-  const principal = c.get("principal");
-  const { team } = principal;
+export async function readSetup({ deps, team, isAdmin }: Visit) {
   const [rules, channels, silences] = await Promise.all([
     readAll(deps.objects(RULES), team),
     readAll(deps.channels, team),
@@ -35,7 +32,7 @@ export async function readSetup(c: RequestContext, deps: AppDeps) {
     failing: channels.filter(isFailing).length,
     now: deps.environment.now(),
     /** True if the session may change something. */
-    isAdmin: mayAdmin(principal),
+    isAdmin,
   };
 }
 
@@ -64,9 +61,9 @@ export function withTabs(c: RequestContext, setup: AlertSetup, part: Part, view:
 
 /** Returns the frame of pages of one part. */
 export function alertFrame(part: Part) {
-  return async (c: RequestContext, deps: AppDeps) => {
-    const setup = await readSetup(c, deps);
-    return (view: View) => withTabs(c, setup, part, view);
+  return async (visit: Visit) => {
+    const setup = await readSetup(visit);
+    return (view: View) => withTabs(visit.c, setup, part, view);
   };
 }
 

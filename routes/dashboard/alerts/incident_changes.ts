@@ -5,12 +5,11 @@ import { existing, type Problem } from "../../../domain/core/errors.ts";
 import { HOUR_MS } from "../../../domain/core/time.ts";
 import { expectedAfter } from "../../../domain/monitors/schedule.ts";
 import { NO_SUCH_INCIDENT } from "../../api/incidents/incidents.ts";
-import type { Handler } from "../../http/admission.ts";
 import { madeBy } from "../../http/context.ts";
 import { idInPath } from "../../http/query.ts";
 import { bodyOf } from "../components/form_fields.tsx";
 import { readPreferences, shownZone } from "../layout/preferences.ts";
-import { seeOther } from "../layout/page.tsx";
+import { type PageHandler, seeOther } from "../layout/page.tsx";
 import { incidentPath } from "./paths.ts";
 
 /** Changes of an incident by hand. */
@@ -23,12 +22,11 @@ const NO_CHANGE: Problem = {
 };
 
 /** Acknowledges or resolves an incident. */
-export const submitChange: Handler = async (c, deps) => {
+export const submitChange: PageHandler = async ({ c, deps, team }) => {
   const id = existing(idInPath(c, "inc"), NO_SUCH_INCIDENT);
   const form = c.get("form");
   const change = existing(CHANGES.find((name) => name === form.get("change")) ?? null, NO_CHANGE);
   const note = parseNote(bodyOf({ note: (form.get("note") ?? "").trim() }));
-  const { team } = c.get("principal");
   existing(await deps.incidents[change](team, id, note, madeBy(c, deps)), NO_SUCH_INCIDENT);
   return seeOther(incidentPath(id));
 };
@@ -51,9 +49,8 @@ const COMMENT_CHARS = 200;
  * Creates or prolongs the silence of an incident's rule and group. Silences match by rule, agent and
  * customer; other groups are silenced with their rule.
  */
-export const submitIncidentSilence: Handler = async (c, deps) => {
+export const submitIncidentSilence: PageHandler = async ({ c, deps, team }) => {
   const id = existing(idInPath(c, "inc"), NO_SUCH_INCIDENT);
-  const { team } = c.get("principal");
   const incident = existing(await deps.incidents.read(team, id), NO_SUCH_INCIDENT);
   const { rule, group: { agent, customer }, title } = incident;
   const listOf = (name: string | undefined) => name === undefined ? [] : [name];

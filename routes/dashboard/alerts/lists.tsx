@@ -6,14 +6,13 @@ import { headlineOf } from "../../../domain/channels/forms/words.ts";
 import { SEVERITIES } from "../../../domain/channels/message.ts";
 import { NO_SUCH_DELIVERY, parseDeliveriesQuery } from "../../api/deliveries/deliveries.ts";
 import { parseIncidentsQuery } from "../../api/incidents/incidents.ts";
-import type { Handler } from "../../http/admission.ts";
 import { madeBy } from "../../http/context.ts";
 import { idInPath, queryOf, timeCursor } from "../../http/query.ts";
 import { formOf, type Option, readTexts } from "../components/form_fields.tsx";
 import { type Column, FilterForm, listPage, nameColumn, nextPath } from "../components/table.tsx";
 import { At } from "../components/elements.tsx";
 import { ownPage, queryText } from "../layout/paths.ts";
-import { seeOther } from "../layout/page.tsx";
+import { type PageHandler, seeOther } from "../layout/page.tsx";
 import { DELIVERY_LABELS, deliveryTable } from "./delivery_table.tsx";
 import { readSetup, showAlerts } from "./frame.tsx";
 import { KnownLists, readKnownAgents } from "../objects/known_values.tsx";
@@ -32,15 +31,15 @@ function pageQuery(parameters: Readonly<Record<string, string | null | undefined
 }
 
 /** Shows incidents of any state; by default the resolved ones. */
-export const showHistory: Handler = async (c, deps) => {
+export const showHistory: PageHandler = async (visit) => {
+  const { c, deps, team } = visit;
   const query = new URLSearchParams(queryOf(c));
   const { cursor, ...filters } = readTexts(query, ["state", "rule", "agent", "severity", "cursor"]);
   const texts = { ...filters, state: filters.state || "resolved" };
   const state = texts.state === "any" ? null : texts.state;
-  const { team } = c.get("principal");
   const listed = parseIncidentsQuery(pageQuery({ ...texts, cursor, state }));
   const [setup, { incidents, next }, agents] = await Promise.all([
-    readSetup(c, deps),
+    readSetup(visit),
     deps.incidents.list(team, listed),
     readKnownAgents(deps, team),
   ]);
@@ -86,13 +85,13 @@ const columnsAt = (now: number): readonly Column<Incident>[] => [
 ];
 
 /** Shows the messages on their way to channels. */
-export const showDeliveries: Handler = async (c, deps) => {
+export const showDeliveries: PageHandler = async (visit) => {
+  const { c, deps, team } = visit;
   const query = new URLSearchParams(queryOf(c));
   const texts = readTexts(query, ["channel", "state", "incident", "cursor"]);
-  const { team } = c.get("principal");
   const listed = parseDeliveriesQuery(pageQuery(texts));
   const { deliveries, next } = await deps.deliveries.list(team, listed);
-  const setup = await readSetup(c, deps);
+  const setup = await readSetup(visit);
   const { cursor: _, ...filters } = texts;
   const states = DELIVERY_STATES.map((state) => [state, DELIVERY_LABELS[state][0]] as const);
   const isFiltered = queryText(Object.entries(filters)) !== "";
@@ -124,9 +123,8 @@ export const showDeliveries: Handler = async (c, deps) => {
 };
 
 /** Sends a delivery again, and returns to the page that lists it. */
-export const submitResend: Handler = async (c, deps) => {
+export const submitResend: PageHandler = async ({ c, deps, team }) => {
   const id = existing(idInPath(c, "whd"), NO_SUCH_DELIVERY);
-  const { team } = c.get("principal");
   existing(await deps.deliveries.resend(team, id, madeBy(c, deps)), NO_SUCH_DELIVERY);
   return seeOther(ownPage(c.get("form").get("from")));
 };

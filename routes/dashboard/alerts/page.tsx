@@ -2,10 +2,9 @@
 import type { Incident } from "../../../domain/alerts/incident.ts";
 import { existing } from "../../../domain/core/errors.ts";
 import { teamKey } from "../../http/access.ts";
-import type { Handler } from "../../http/admission.ts";
 import { idInPath } from "../../http/query.ts";
 import { NO_SUCH_INCIDENT } from "../../api/incidents/incidents.ts";
-import { type DashboardPage, get, post } from "../layout/page.tsx";
+import { type DashboardPage, get, type PageHandler, post } from "../layout/page.tsx";
 import { ALERTS_PATH, queryText } from "../layout/paths.ts";
 import { At, Empty, Feed } from "../components/elements.tsx";
 import { countedText, formatCount } from "../components/format.ts";
@@ -25,12 +24,12 @@ import { showSilences, SILENCE_PAGES, submitSilenceEnd } from "./silences.tsx";
 import * as paths from "./paths.ts";
 
 /** Shows the open incidents and one of them: the one in the path, else the first. */
-const showOpen: Handler = async (c, deps) => {
-  const { team } = c.get("principal");
+const showOpen: PageHandler = async (visit) => {
+  const { c, deps, team } = visit;
   const id = c.req.param("id");
   const counts = openCounts(c);
   const [setup, incidents] = await Promise.all([
-    readSetup(c, deps),
+    readSetup(visit),
     readOpenList(deps, team, counts),
   ]);
   const named = idInPath(c, "inc");

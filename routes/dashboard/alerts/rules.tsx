@@ -11,7 +11,6 @@ import { FITTING, RULES } from "../../../domain/alerts/rule_body.ts";
 import { PREVIEW, type RulePreview } from "../../../domain/alerts/preview.ts";
 import type { Channel } from "../../../domain/channels/channel.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
-import { mayAdmin } from "../../http/access.ts";
 import { Ago, InlineNotice } from "../components/elements.tsx";
 import type { Option } from "../components/form_fields.tsx";
 import { countedText, formatCount } from "../components/format.ts";
@@ -165,8 +164,7 @@ export const RULE_PAGES: ObjectPages<RuleSettings> = {
   listPath: RULES_PATH,
   frame: alertFrame("rules"),
   variants: RULE_KIND_WORDS,
-  open: async (c, deps) => {
-    const { team } = c.get("principal");
+  open: async ({ c, deps, team }) => {
     const [channels, known] = await Promise.all([
       readAll(deps.channels, team),
       readKnownValues(deps, team),
@@ -179,10 +177,10 @@ export const RULE_PAGES: ObjectPages<RuleSettings> = {
   },
   trial: {
     label: "Show what it would have done",
-    run: async (c, deps, form) => {
+    run: async ({ deps, team }, form) => {
       const body = bodyIn(schemaOf(RULES, form), form);
       const { settings } = RULES.parse(body, deps.environment.now());
-      const preview = await deps.rulePreviews.preview(c.get("principal").team, settings);
+      const preview = await deps.rulePreviews.preview(team, settings);
       return preview === null
         ? (
           <InlineNotice kind="warn">
@@ -194,13 +192,12 @@ export const RULE_PAGES: ObjectPages<RuleSettings> = {
   },
 };
 
-export const showRules = showList(RULE_PAGES, async (rows, c, deps) => {
-  const principal = c.get("principal");
-  const overflows = await deps.incidents.overflows(principal.team);
+export const showRules = showList(RULE_PAGES, async (rows, { deps, team, isAdmin }) => {
+  const overflows = await deps.incidents.overflows(team);
   return {
     subtitle: "What opens an incident",
     rows,
-    columns: columnsFor(mayAdmin(principal), overflows),
+    columns: columnsFor(isAdmin, overflows),
     class: "fold rules",
     empty: ["No rules", "Nothing opens an incident."],
   };

@@ -9,7 +9,6 @@ import {
 import { Refused } from "../../../domain/core/errors.ts";
 import { formatInstant, parseInstant } from "../../../domain/core/time.ts";
 import { parseDuration } from "../../../domain/monitors/schedule.ts";
-import { mayAdmin } from "../../http/access.ts";
 import { madeBy } from "../../http/context.ts";
 import { Ago, At } from "../components/elements.tsx";
 import { listed } from "../components/format.ts";
@@ -79,8 +78,7 @@ export const SILENCE_PAGES: ObjectPages<SilenceSettings, SilencePut> = {
     };
     return { ...bodyIn(SILENCES.schema, form), ...times };
   },
-  open: async (c, deps) => {
-    const { team } = c.get("principal");
+  open: async ({ deps, team }) => {
     const [rules, known] = await Promise.all([
       readAll(deps.objects(RULES), team),
       readKnownValues(deps, team),
@@ -120,12 +118,12 @@ function instantIn(text: string): number | null {
   return day === undefined ? null : parseInstant(`${day}T${time}:00Z`);
 }
 
-export const showSilences = showList(SILENCE_PAGES, (rows, c, { environment }) => {
+export const showSilences = showList(SILENCE_PAGES, (rows, { deps: { environment }, isAdmin }) => {
   const now = environment.now();
   return {
     subtitle: "Messages are held back; incidents still open",
     rows,
-    columns: columnsFor(mayAdmin(c.get("principal")), now),
+    columns: columnsFor(isAdmin, now),
     parts: [
       ["Current", ({ settings }: Silence) => isCurrent(settings, now)],
       ["Coming", ({ settings }: Silence) => settings.fromMs > now],
@@ -140,12 +138,11 @@ export const showSilences = showList(SILENCE_PAGES, (rows, c, { environment }) =
 });
 
 /** Ends a silence now, if it is current. */
-export const submitSilenceEnd = ofObject(SILENCE_PAGES, async (c, deps, silence) => {
+export const submitSilenceEnd = ofObject(SILENCE_PAGES, async ({ c, deps, team }, silence) => {
   const made = madeBy(c, deps);
   const { slug, settings, version } = silence;
   if (!isCurrent(settings, made.at)) return seeOther(SILENCES_PATH);
   const ended = { ...settings, untilMs: made.at };
-  const { team } = c.get("principal");
   await deps.objects(SILENCES).put(team, slug, ended, version, made);
   return seeOther(SILENCES_PATH);
 });

@@ -10,9 +10,8 @@ import {
 } from "../../../domain/teams/audit_log.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
 import { auditCursor, parseAuditCursor } from "../../api/audit_log/audit_log.ts";
-import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
-import { type DashboardPage, showPage } from "../layout/page.tsx";
+import { type DashboardPage, type PageHandler, showPage } from "../layout/page.tsx";
 import { type Column, FilterForm, listPage, nextPath } from "../components/table.tsx";
 import { At } from "../components/elements.tsx";
 import { exactText } from "../assets/time.js";
@@ -32,10 +31,10 @@ const FILTERS = ["who", "what", "from", "to"] as const;
 const PAGES_MAX = 20;
 
 /** Shows the entries that match the filters, read in pages until one is full. */
-const showAuditLog: Handler = async (c, { auditLog, credentials }) => {
+const showAuditLog: PageHandler = async ({ c, deps, team, principal: { grant } }) => {
+  const { auditLog, credentials } = deps;
   const parameters = new URLSearchParams(queryOf(c));
   const query = parseAuditQuery(apiQuery(parameters), parseAuditCursor);
-  const { team, grant } = c.get("principal");
   const texts = Object.fromEntries(FILTERS.map((name) => [name, parameters.get(name) ?? ""]));
   const entries: ReadAuditEntry[] = [];
   let next = query.after;

@@ -109,8 +109,8 @@ const BUDGET_PAGES: ObjectPages<BudgetSettings> = {
     checkScope(form);
     return bodyIn(BUDGETS.schema, form);
   },
-  open: async (c, deps) => {
-    const known = await readKnownValues(deps, c.get("principal").team);
+  open: async ({ deps, team }) => {
+    const known = await readKnownValues(deps, team);
     return {
       empty: { period: "month" },
       renamed: { scope: "agent" },
@@ -146,9 +146,9 @@ const COLUMNS: readonly Column<BudgetRow>[] = [
   column("Resets", { before: "resets" }, ({ worst }) => worst?.resetsMs ? resets(worst) : "–"),
 ];
 
-const showBudgets = showList(BUDGET_PAGES, async (budgets, c, deps) => ({
+const showBudgets = showList(BUDGET_PAGES, async (budgets, { deps, team }) => ({
   subtitle: "Limits that agents ask about before they start",
-  rows: await readRows(deps, c.get("principal").team, budgets),
+  rows: await readRows(deps, team, budgets),
   columns: COLUMNS,
   empty: [
     "No budget yet",
@@ -160,9 +160,9 @@ const showBudgets = showList(BUDGET_PAGES, async (budgets, c, deps) => ({
 const showBudget = showObject(
   BUDGET_PAGES,
   "Agents that ask are no longer held by it. What was spent stays in the spend.",
-  async (budget, c, deps) => {
+  async (budget, { deps, team }) => {
     const { scope, mode } = budget.settings;
-    const [row] = await readRows(deps, c.get("principal").team, [budget]);
+    const [row] = await readRows(deps, team, [budget]);
     const { worst = null, groups = [] } = row ?? {};
     const now: readonly KeyValue[] = [
       ["Runs of", scopeText(scope)],

@@ -4,7 +4,6 @@ import { isPaused, REASON_CHARS_MAX } from "../../../domain/budgets/budget.ts";
 import { Refused } from "../../../domain/core/errors.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { parseDuration } from "../../../domain/monitors/schedule.ts";
-import { mayAdmin } from "../../http/access.ts";
 import { At, RESUMED } from "../components/elements.tsx";
 import { type Column, column, nameColumn } from "../components/table.tsx";
 import { Actor, type ActorNames, actorNames, ACTORS } from "../keys/labels.tsx";
@@ -69,8 +68,8 @@ const PAUSE_PAGES: ObjectPages<PauseSettings> = {
     const until = endAfter(form.get("lasts") ?? "", nowMs);
     return { ...bodyIn(PAUSES.schema, form), ...until !== undefined && { until } };
   },
-  open: async (c, deps) => {
-    const known = await readKnownValues(deps, c.get("principal").team);
+  open: async ({ deps, team }) => {
+    const known = await readKnownValues(deps, team);
     return {
       renamed: { until: "lasts" },
       fields: (field) => (
@@ -84,14 +83,13 @@ const PAUSE_PAGES: ObjectPages<PauseSettings> = {
   },
 };
 
-const showPauses = showList(PAUSE_PAGES, async (pauses, c, deps) => {
-  const { team } = c.get("principal");
+const showPauses = showList(PAUSE_PAGES, async (pauses, { c, deps, team, isAdmin }) => {
   const { nowMs } = c.get("frame");
   const names = await actorNames(deps, team, pauses.flatMap(({ updatedBy }) => updatedBy ?? []));
   return {
     subtitle: "Agents that ask before they start are told to wait",
     rows: pauses,
-    columns: columnsFor(mayAdmin(c.get("principal")), names),
+    columns: columnsFor(isAdmin, names),
     parts: [
       ["Paused now", (pause: Pause) => isPaused(pause, nowMs)],
       ["Ended", (pause: Pause) => !isPaused(pause, nowMs)],

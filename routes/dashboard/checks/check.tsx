@@ -8,8 +8,6 @@ import {
 } from "../../../domain/checks/check_store.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
-import { mayAdmin } from "../../http/access.ts";
-import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { readRecords } from "../agents/named_runs.tsx";
 import { ColumnChart, Legend } from "../components/column_chart.tsx";
 import { Ago, At, KeyValues, Section } from "../components/elements.tsx";
@@ -18,7 +16,7 @@ import { objectView, ofObject } from "../objects/pages.tsx";
 import { type Column, column, numberColumn, Table, tableSection } from "../components/table.tsx";
 import { actorNames } from "../keys/labels.tsx";
 import { agentPath, checkPath } from "../layout/paths.ts";
-import { showPage } from "../layout/page.tsx";
+import { showPage, type Visit } from "../layout/page.tsx";
 import {
   appliesWords,
   chartDays,
@@ -35,9 +33,7 @@ import {
 import { CHECK_PAGES } from "./check_form.tsx";
 
 /** Reads what the page of a check shows. */
-async function load(c: RequestContext, deps: AppDeps, check: Check) {
-  const principal = c.get("principal");
-  const { team } = principal;
+async function load({ deps, team, isAdmin }: Visit, check: Check) {
   const nowMs = deps.environment.now();
   const span = chartSpan(nowMs);
   const { id, updatedBy } = check;
@@ -56,18 +52,18 @@ async function load(c: RequestContext, deps: AppDeps, check: Check) {
     /** Failed runs that still exist, by id. */
     runs: new Map<RunId, RunRecord>(runs.map((run) => [run.id, run])),
     updatedBy: names.get(updatedBy ?? "") ?? updatedBy,
-    isAdmin: mayAdmin(principal),
+    isAdmin,
   };
 }
 
 type Content = Awaited<ReturnType<typeof load>>;
 
-export const showCheck = ofObject(CHECK_PAGES, async (c, deps, check) => {
+export const showCheck = ofObject(CHECK_PAGES, async (visit, check) => {
   const { slug, settings } = check;
-  const content = await load(c, deps, check);
+  const content = await load(visit, check);
   return showPage(
-    c,
-    objectView(c, CHECK_PAGES, slug, {
+    visit.c,
+    objectView(visit, CHECK_PAGES, slug, {
       subtitle: settings.description ?? undefined,
       buttons: <a class="btn" href={checkPath(slug, "/edit")}>Edit</a>,
       deletion: "Its statistics are deleted, and it judges no further runs. Runs that it judged " +

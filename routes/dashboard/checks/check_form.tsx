@@ -6,7 +6,6 @@ import { parseTrial } from "../../../domain/checks/trial_body.ts";
 import { isConfigSlug } from "../../../domain/config/body.ts";
 import { CHECK_SEVERITIES } from "../../../domain/runs/check_result.ts";
 import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
-import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { STATUS_LABELS } from "../agents/metrics.tsx";
 import { readRecords } from "../agents/named_runs.tsx";
 import { SAVED } from "../components/elements.tsx";
@@ -14,7 +13,7 @@ import { bodyOf } from "../components/form_fields.tsx";
 import { bodyIn, type FieldBuilder, type FormValues, newPathOf } from "../objects/form.tsx";
 import { type KnownValues, matchFields, readKnownValues } from "../objects/known_values.tsx";
 import { formOf, formView, type ObjectPages, ofObject } from "../objects/pages.tsx";
-import { seeOther, showPage } from "../layout/page.tsx";
+import { seeOther, showPage, type Visit } from "../layout/page.tsx";
 import { checkPath, CHECKS_PATH, queryText } from "../layout/paths.ts";
 import { LanguageHelp } from "./language.tsx";
 import { SEVERITY_WORDS, TrialOutcome, TRIED_RUNS } from "./outcome.tsx";
@@ -74,12 +73,12 @@ export const CHECK_PAGES: ObjectPages<CheckSettings> = {
   open: openForm,
   fieldsOf: (settings) => ({ ...settings, agents: formAgents(settings) }),
   trial: { label: `Try on the last ${TRIED_RUNS} runs`, run: tryCheck },
-  done: (_c, _deps, slug) => seeOther(checkPath(slug) + SAVED),
+  done: (_, { object }) => seeOther(checkPath(object.slug) + SAVED),
 };
 
 /** Reads what the form offers; below it is the place for a dry run. */
-async function openForm(c: RequestContext, deps: AppDeps) {
-  const known = await readKnownValues(deps, c.get("principal").team);
+async function openForm({ c, deps, team }: Visit) {
+  const known = await readKnownValues(deps, team);
   const template = CHECK_TEMPLATES.find(({ name }) => name === c.req.query("template"));
   return {
     empty: {
@@ -106,17 +105,16 @@ async function openForm(c: RequestContext, deps: AppDeps) {
 
 export const showCheckForm = ofObject(
   CHECK_PAGES,
-  async (c, deps, check) =>
-    showPage(c, formView(CHECK_PAGES, await openForm(c, deps), formOf(CHECK_PAGES, check))),
+  async (visit, check) =>
+    showPage(visit.c, formView(CHECK_PAGES, await openForm(visit), formOf(CHECK_PAGES, check))),
 );
 
 /** Judges the latest runs by the check as it is typed. Stores nothing. */
-async function tryCheck(c: RequestContext, deps: AppDeps, form: FormValues): Promise<Child> {
+async function tryCheck({ deps, team }: Visit, form: FormValues): Promise<Child> {
   const slug = form.get("slug");
   const settings = bodyIn(CHECKS.schema, form);
   const check = isConfigSlug(slug) ? { ...settings, slug } : settings;
   const trial = parseTrial(bodyOf({ check, last: TRIED_RUNS }), deps.patterns);
-  const { team } = c.get("principal");
   const result = await deps.checkTrial.try(team, trial);
   const runs = await readRecords(deps, team, result?.examples.map(({ run }) => run) ?? []);
   return result && <TrialOutcome {...result} byId={new Map(runs.map((run) => [run.id, run]))} />;

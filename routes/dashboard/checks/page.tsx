@@ -2,7 +2,7 @@
 import { SeverityTag } from "../alerts/labels.tsx";
 import type { Check } from "../../../domain/checks/check.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import { mayAdmin, teamKey } from "../../http/access.ts";
+import { teamKey } from "../../http/access.ts";
 import type { AppDeps } from "../../http/context.ts";
 import { Ago, At } from "../components/elements.tsx";
 import { commandTarget, FirstCommand } from "../components/first_command.tsx";
@@ -27,10 +27,10 @@ import {
   sumOf,
 } from "./outcome.tsx";
 
-const showChecks = showList(CHECK_PAGES, async (checks, c, deps) => {
-  const rows = await load(deps, c.get("principal").team, checks);
+const showChecks = showList(CHECK_PAGES, async (checks, visit) => {
+  const rows = await load(visit.deps, visit.team, checks);
   const failing = rows.filter(isFailing).length;
-  const target = await commandTarget(deps, c);
+  const target = await commandTarget(visit);
   return {
     subtitle: rows.length === 0
       ? "What a good run is"
@@ -45,7 +45,7 @@ const showChecks = showList(CHECK_PAGES, async (checks, c, deps) => {
       "and again when late events, new prices or scores arrive.",
       <>
         <FirstCommand id="command" call="check" target={target} />
-        {mayAdmin(c.get("principal")) && (
+        {visit.isAdmin && (
           <>
             <h2>Or begin with a template</h2>
             <Gallery />

@@ -5,9 +5,8 @@
  * @module
  */
 import { developmentKey } from "../../../domain/teams/credentials.ts";
-import type { AppDeps, RequestContext } from "../../http/context.ts";
-import { mayAdmin } from "../../http/access.ts";
 import { clientOf } from "../../http/credential.ts";
+import type { Visit } from "../layout/page.tsx";
 import { KEYS_PATH, SAMPLES_PATH } from "../layout/paths.ts";
 import { Copyable } from "./elements.tsx";
 import { originOf } from "./format.ts";
@@ -16,14 +15,12 @@ import { originOf } from "./format.ts";
 export type CommandTarget = Awaited<ReturnType<typeof commandTarget>>;
 
 /** Returns where a command of the page's reader goes. No other secret is ever shown. */
-export async function commandTarget(deps: AppDeps, c: RequestContext) {
-  const principal = c.get("principal");
-  const mayCreateKeys = mayAdmin(principal);
+export async function commandTarget({ c, deps, team, isAdmin: mayCreateKeys }: Visit) {
   const development = developmentKey(deps.region);
   const owner = deps.dev
     ? await deps.credentials.find(development, () => clientOf(c, development))
     : null;
-  const isOwn = owner !== null && owner.team.id === principal.team.id;
+  const isOwn = owner !== null && owner.team.id === team.id;
   return {
     origin: originOf(c),
     /** The development key, which is public; null elsewhere, where the reader has to fill one in. */

@@ -8,29 +8,33 @@ import {
 import type { Problem } from "../../../domain/core/errors.ts";
 import { KEY_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { parseKey } from "../../../domain/teams/key_list.ts";
-import { mayAdmin, teamKey } from "../../http/access.ts";
-import type { Handler } from "../../http/admission.ts";
+import { teamKey } from "../../http/access.ts";
 import { fail } from "../../http/answer.ts";
-import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { type CommandTarget, commandTarget } from "../components/first_command.tsx";
 import { bodyOf } from "../components/form_fields.tsx";
 import { Ago, Copyable, InlineNotice, Section } from "../components/elements.tsx";
 import { type Column, column, nameColumn, NONE, Table } from "../components/table.tsx";
-import { type DashboardPage, post, showPage } from "../layout/page.tsx";
+import {
+  type DashboardPage,
+  type PageHandler,
+  post,
+  showPage,
+  type Visit,
+} from "../layout/page.tsx";
 import { CONNECT_PATH, queryText } from "../layout/paths.ts";
 
-const showConnect: Handler = (c, deps) => showProduct(c, deps, c.req.query("product"), null);
+const showConnect: PageHandler = (visit) => showProduct(visit, visit.c.req.query("product"), null);
 
 /** Creates a key that sends traces, and shows it in the lines of a product. */
-const submitKey: Handler = async (c, deps) => {
+const submitKey: PageHandler = async (visit) => {
+  const { c, deps, team, credentialId } = visit;
   const slug = c.get("form").get("product") ?? "";
   const product = PRODUCTS_BY_SLUG.get(slug);
   if (product === undefined) return fail(c, NO_SUCH_PRODUCT);
   const name = product.name.slice(0, KEY_NAME_CHARS_MAX);
   const spec = parseKey(bodyOf({ kind: "api_key", name, scopes: ["ingest"] }));
-  const { team, credentialId } = c.get("principal");
   const { secret } = await deps.credentials.create(team, spec, credentialId);
-  return showProduct(c, deps, slug, secret);
+  return showProduct(visit, slug, secret);
 };
 
 const NO_SUCH_PRODUCT: Problem = {
@@ -50,16 +54,11 @@ interface HeardProduct extends Product {
  *
  * @param secret the secret of a new key; null for none
  */
-async function showProduct(
-  c: RequestContext,
-  deps: AppDeps,
-  slug: string | undefined,
-  secret: string | null,
-): Promise<Response> {
-  const { team } = c.get("principal");
+async function showProduct(visit: Visit, slug: string | undefined, secret: string | null) {
+  const { c, deps, team, isAdmin } = visit;
   const [times, target] = await Promise.all([
     deps.productUses.read(team.id, PRODUCTS.map((product) => product.slug)),
-    commandTarget(deps, c),
+    commandTarget(visit),
   ]);
   const heard = PRODUCTS.map((product, i): HeardProduct => ({
     ...product,
@@ -81,7 +80,7 @@ async function showProduct(
             id="lines"
             text={linesFor(shown, target.origin, secret ?? target.key ?? placeholder)}
           />
-          {secret === null && mayAdmin(c.get("principal")) && (
+          {secret === null && isAdmin && (
             <form method="post" action={CONNECT_PATH}>
               <input type="hidden" name="product" value={shown.slug} />
               <button type="submit" class="btn main">Create a key for these lines</button>

@@ -6,7 +6,6 @@ import { JUDGES } from "../../../domain/judges/judge_body.ts";
 import type { JudgeSettings } from "../../../domain/judges/judge.ts";
 import { JUDGE_TRIAL, parseJudgeTrial, type TriedRun } from "../../../domain/judges/judge_trial.ts";
 import { NO_SUCH_RUN } from "../../api/runs/runs.ts";
-import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { readRecords } from "../agents/named_runs.tsx";
 import { formAgents, judgedFields } from "../checks/check_form.tsx";
 import { judgedColumns } from "../checks/outcome.tsx";
@@ -14,7 +13,7 @@ import { InlineNotice, Money, SAVED } from "../components/elements.tsx";
 import { readInteger } from "../components/form_fields.tsx";
 import { countedText } from "../components/format.ts";
 import { type Column, column, numberColumn, Table } from "../components/table.tsx";
-import { seeOther } from "../layout/page.tsx";
+import { seeOther, type Visit } from "../layout/page.tsx";
 import { judgePath, JUDGES_PATH } from "../layout/paths.ts";
 import {
   bodyIn,
@@ -84,8 +83,8 @@ export const JUDGE_PAGES: ObjectPages<JudgeSettings> = {
       agents: formAgents(settings),
     };
   },
-  open: async (c, deps) => {
-    const known = await readKnownValues(deps, c.get("principal").team);
+  open: async ({ deps, team }) => {
+    const known = await readKnownValues(deps, team);
     const [connection] = deps.judgeConnections;
     return {
       empty: { connection, rubric: RUBRIC, scale: "score", min: "1", max: "5", agents: [] },
@@ -93,17 +92,16 @@ export const JUDGE_PAGES: ObjectPages<JudgeSettings> = {
     };
   },
   trial: { label: `Try on the last ${JUDGE_TRIAL.runsMax} runs`, run: tryJudge },
-  done: (_c, _deps, slug) => seeOther(judgePath(slug) + SAVED),
+  done: (_, { object }) => seeOther(judgePath(object.slug) + SAVED),
 };
 
 /** Shows what a dry run may cost; with consent, judges the latest runs and stores no result. */
-async function tryJudge(c: RequestContext, deps: AppDeps, form: FormValues): Promise<Child> {
+async function tryJudge({ deps, team }: Visit, form: FormValues): Promise<Child> {
   const { version: _, ...settings } = bodyOf(form) as Record<string, unknown>;
   const slug = form.get("slug");
   const judge = isConfigSlug(slug) ? { ...settings, slug } : settings;
   const estimate = form.get("paid") !== "true";
   const trial = parseJudgeTrial({ value: { judge, estimate } });
-  const { team } = c.get("principal");
   const { runs, left } = existing(await deps.judgeTrials.try(team, trial), NO_SUCH_RUN);
   const records = await readRecords(deps, team, runs.map(({ run }) => run));
   const byId = new Map(records.map((run) => [run.id, run]));

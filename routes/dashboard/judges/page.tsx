@@ -40,9 +40,9 @@ async function readRows(deps: AppDeps, team: Team, judges: readonly Judge[]) {
 
 type JudgeRow = Awaited<ReturnType<typeof readRows>>[number];
 
-const showJudges = showList(JUDGE_PAGES, async (judges, c, deps) => ({
+const showJudges = showList(JUDGE_PAGES, async (judges, { deps, team }) => ({
   subtitle: "Models that score sampled runs, within a cap",
-  rows: await readRows(deps, c.get("principal").team, judges),
+  rows: await readRows(deps, team, judges),
   columns: COLUMNS,
   empty: [
     "No judge yet",
@@ -112,8 +112,8 @@ function stateOf(row: JudgeRow) {
 const showJudge = showObject(
   JUDGE_PAGES,
   "It judges no further runs. Its results stay on their runs.",
-  async (judge, c, deps) => {
-    const [row] = await readRows(deps, c.get("principal").team, [judge]);
+  async (judge, { deps, team }) => {
+    const [row] = await readRows(deps, team, [judge]);
     const { slug, settings } = judge;
     const runs = RUNS_PATH + queryText([["min_score", `${judgeAgent(slug)}=0`]]);
     const blocked = row && blockOf(row);

@@ -4,10 +4,16 @@ import { isLive } from "../../../domain/teams/credentials.ts";
 import { existing, type Problem } from "../../../domain/core/errors.ts";
 import { OVERLAP_HOURS } from "../../../domain/core/limits.ts";
 import { type ListedCredential, parseRotation } from "../../../domain/teams/key_list.ts";
-import type { Handler } from "../../http/admission.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { NO_SUCH_KEY } from "../../api/keys/keys.ts";
-import { seeOther, showFormOnProblem, showPage, type View } from "../layout/page.tsx";
+import {
+  type PageHandler,
+  seeOther,
+  showFormOnProblem,
+  showPage,
+  type View,
+  type Visit,
+} from "../layout/page.tsx";
 import { agentPath, keyPath, KEYS_PATH } from "../layout/paths.ts";
 import { Ago, Copyable, Crumbs, InlineNotice, KeyValues } from "../components/elements.tsx";
 import { bodyOf, formOf, FormProblem, readInteger } from "../components/form_fields.tsx";
@@ -17,19 +23,19 @@ import { originOf } from "../components/format.ts";
 import type { CredentialStore } from "../../../kv/teams/credentials.ts";
 
 /** Shows the page of one credential, with the form that the address asks for. */
-export const showKey: Handler = async (c, { credentials, environment }) => {
-  const { team } = c.get("principal");
+export const showKey: PageHandler = async (visit) => {
+  const { c, deps: { credentials, environment }, team } = visit;
   const record = existing(await credentials.read(team, c.req.query("id") ?? ""), NO_SUCH_KEY);
   const confirm = isLive(record, environment.now()) ? confirmedIn(c, "rotate", "revoke") : null;
-  return showPage(c, keyView(c, record, confirm));
+  return showPage(c, keyView(visit, record, confirm));
 };
 
 /** Rotates a credential and shows the new secret, or the form again. */
-export const submitRotateKey: Handler = async (c, { credentials, environment }) => {
-  const { team, credentialId } = c.get("principal");
+export const submitRotateKey: PageHandler = async (visit) => {
+  const { c, deps: { credentials, environment }, team, credentialId } = visit;
   const record = existing(await credentials.read(team, c.req.param("id") ?? ""), NO_SUCH_KEY);
   const hours = c.get("form").get("overlap_hours") ?? "";
-  showFormOnProblem(c, (problem) => keyView(c, record, "rotate", hours, problem));
+  showFormOnProblem(c, (problem) => keyView(visit, record, "rotate", hours, problem));
   const overlap = parseRotation(bodyOf({ overlap_hours: readInteger(hours) }));
   const rotated = await credentials.rotate(team, record.id, overlap, credentialId);
   const old = await credentials.read(team, record.id);
@@ -42,17 +48,16 @@ export const submitRotateKey: Handler = async (c, { credentials, environment }) 
 };
 
 /** Redirects a reload of a secret's page to its key, because a secret is shown once. */
-export const backToKey: Handler = (c) => seeOther(keyPath(c.req.param("id") ?? ""));
+export const backToKey: PageHandler = ({ c }) => seeOther(keyPath(c.req.param("id") ?? ""));
 
 /** Revokes a credential and redirects to its page. */
-export const submitRevokeKey: Handler = async (c, { credentials }) => {
-  const { team, credentialId } = c.get("principal");
-  const revoked = await credentials.revoke(team, c.req.param("id") ?? "", credentialId);
+export const submitRevokeKey: PageHandler = async ({ c, deps, team, credentialId }) => {
+  const revoked = await deps.credentials.revoke(team, c.req.param("id") ?? "", credentialId);
   return seeOther(keyPath(existing(revoked, NO_SUCH_KEY).id));
 };
 
 function keyView(
-  c: RequestContext,
+  { c, credentialId }: Visit,
   record: ListedCredential,
   form: "rotate" | "revoke" | null,
   hours = String(OVERLAP_HOURS.default),
@@ -60,7 +65,7 @@ function keyView(
 ): View {
   const { nowMs } = c.get("frame");
   const { id, grant, createdAt, replaces } = record;
-  const isOwn = id === c.get("principal").credentialId;
+  const isOwn = id === credentialId;
   const scopes = grant.kind === "api_key" ? grant.scopes : [];
   const older = replaces !== undefined &&
     [", replaces ", <a href={keyPath(replaces)}>an older one</a>];

@@ -4,11 +4,11 @@ import { AGENT_CHARS_MAX, KEY_NAME_CHARS_MAX } from "../../../domain/core/limits
 import { parseKey, parseKeysQuery } from "../../../domain/teams/key_list.ts";
 import { encodeCursor, queryOf } from "../../http/query.ts";
 import { teamKey } from "../../http/access.ts";
-import type { Handler } from "../../http/admission.ts";
 import { keyIdOf } from "../../api/keys/keys.ts";
 import {
   type DashboardPage,
   get,
+  type PageHandler,
   post,
   showFormOnProblem,
   showPage,
@@ -23,10 +23,10 @@ import { keyColumns, kindLabel, scopeBoxes } from "./labels.tsx";
 import { backToKey, showKey, showSecret, submitRevokeKey, submitRotateKey } from "./key_page.tsx";
 
 /** Shows a page of the list, or with `id` one credential. */
-const showKeys: Handler = async (c, deps, principal) => {
-  if (c.req.query("id") !== undefined) return showKey(c, deps, principal);
+const showKeys: PageHandler = async (visit) => {
+  const { c, deps, team, credentialId } = visit;
+  if (c.req.query("id") !== undefined) return showKey(visit);
   const query = parseKeysQuery(queryOf(c), keyIdOf);
-  const { team, credentialId } = principal;
   const { records, next } = await deps.credentials.list(team, query);
   const { agent } = query;
   const limit = c.req.query("limit") ?? null;
@@ -69,19 +69,18 @@ const showKeys: Handler = async (c, deps, principal) => {
   return showPage(c, view);
 };
 
-const showNewKey: Handler = async (c, deps) => {
+const showNewKey: PageHandler = async ({ c, deps, team }) => {
   const { kind, agent = "" } = c.req.query();
-  const agents = await readKnownAgents(deps, c.get("principal").team);
+  const agents = await readKnownAgents(deps, team);
   return showPage(c, newKeyView(agents, kind, { agent }, ["ingest"], null));
 };
 
 /** Creates a credential and shows its secret, or the form again. */
-const submitNewKey: Handler = async (c, deps) => {
+const submitNewKey: PageHandler = async ({ c, deps, team, credentialId }) => {
   const form = c.get("form");
   const texts = { name: form.get("name") ?? "", agent: form.get("agent") ?? "" };
   const scopes = form.getAll("scopes");
   const kind = form.get("kind") === "ping_token" ? "ping_token" : "api_key";
-  const { team, credentialId } = c.get("principal");
   const agents = await readKnownAgents(deps, team);
   showFormOnProblem(c, (problem) => newKeyView(agents, kind, texts, scopes, problem));
   const spec = parseKey(bodyOf({ kind, ...texts, scopes }));

@@ -1,7 +1,8 @@
 /** Pages of the dashboard: their tables, and how a handler responds: a page, an error or a redirect. */
 import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
 import type { Requirement } from "../../../domain/teams/credentials.ts";
-import type { Handler } from "../../http/admission.ts";
+import type { HandlerDeps } from "../../http/admission.ts";
+import { mayAdmin } from "../../http/access.ts";
 import { answerText } from "../../http/answer.ts";
 import type { Handle, MenuEntry, Refuse, RequestContext } from "../../http/context.ts";
 import { Layout, type View } from "./layout.tsx";
@@ -10,6 +11,19 @@ import { storePreferences } from "./preferences.ts";
 
 export type { View };
 
+/** A request for a page, with its dependencies and its caller. */
+export type Visit = ReturnType<typeof visitOf>;
+
+/** Returns what the handler of a page takes; public pages do not use the caller. */
+export function visitOf(c: RequestContext, deps: HandlerDeps) {
+  const principal = c.get("principal");
+  const { team, credentialId } = principal ?? {};
+  return { c, deps, principal, team, credentialId, isAdmin: principal && mayAdmin(principal) };
+}
+
+/** Answers a request for a page. */
+export type PageHandler = (visit: Visit) => Response | Promise<Response>;
+
 /** A page, as its folder exports it to the table of pages. */
 export interface DashboardPage {
   readonly path: string;
@@ -17,7 +31,7 @@ export interface DashboardPage {
   readonly menu?: Pick<MenuEntry, "name" | "area"> & Partial<MenuEntry>;
   /** Requirement for a session; `null` for public pages. */
   readonly access: Requirement | null;
-  readonly handler: Handler;
+  readonly handler: PageHandler;
   /** Forms of the page, and pages that only it links to. */
   readonly routes?: readonly PageRoute[];
 }
@@ -28,16 +42,16 @@ export interface PageRoute {
   readonly path: string;
   /** Requirement for a session, if it differs from the page's. */
   readonly access?: Requirement | undefined;
-  readonly handler: Handler;
+  readonly handler: PageHandler;
 }
 
 /** A page below another one; by default with its access. */
-export function get(path: string, handler: Handler, access?: Requirement): PageRoute {
+export function get(path: string, handler: PageHandler, access?: Requirement): PageRoute {
   return { method: "GET", path, handler, access };
 }
 
 /** A form of a page; by default with the page's access. */
-export function post(path: string, handler: Handler, access?: Requirement): PageRoute {
+export function post(path: string, handler: PageHandler, access?: Requirement): PageRoute {
   return { method: "POST", path, handler, access };
 }
 

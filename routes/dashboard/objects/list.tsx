@@ -1,16 +1,13 @@
 /** Lists of configured objects, with links to their forms and buttons that change them. */
 import type { Child } from "hono/jsx";
 import type { ConfigObject } from "../../../domain/config/objects.ts";
-import { mayAdmin } from "../../http/access.ts";
-import type { Handler } from "../../http/admission.ts";
-import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { Done } from "../components/elements.tsx";
 import { capitalized } from "../components/format.ts";
 import { type Column, column, listPage, nameColumn, tableSection } from "../components/table.tsx";
-import { showPage } from "../layout/page.tsx";
+import { type PageHandler, showPage, type Visit } from "../layout/page.tsx";
 import { newPathOf } from "./form.tsx";
 import { readAll } from "./known_values.tsx";
-import { frameOf, type Named, type ObjectPages, pathOf, storeOf, VariantLinks } from "./pages.tsx";
+import { frameOf, type Named, type ObjectPages, pathOf, VariantLinks } from "./pages.tsx";
 
 /** The list of a kind. */
 interface ObjectList<Row> {
@@ -32,17 +29,15 @@ export function showList<Settings, Sent, Row>(
   pages: ObjectPages<Settings, Sent>,
   read: (
     objects: readonly ConfigObject<Settings>[],
-    c: RequestContext,
-    deps: AppDeps,
+    visit: Visit,
   ) => ObjectList<Row> | Promise<ObjectList<Row>>,
-): Handler {
+): PageHandler {
   const { of: { kind }, variants } = pages;
   const title = `${capitalized(kind)}s`;
-  return async (c, deps) => {
-    const objects = await readAll(storeOf(pages, deps), c.get("principal").team);
-    const list = await read(objects, c, deps);
+  return async (visit) => {
+    const { c, team, isAdmin } = visit;
+    const list = await read(await readAll(visit.deps.objects(pages.of), team), visit);
     const { rows, columns, class: name = "fold", parts = [], buttons } = list;
-    const isAdmin = mayAdmin(c.get("principal"));
     const link = isAdmin && <a class="btn main" href={newPathOf(pages)}>New {kind}</a>;
     const first = isAdmin && variants !== undefined ? <VariantLinks of={pages} /> : link;
     const [none, advice, block = first] = list.empty;
@@ -60,7 +55,7 @@ export function showList<Settings, Sent, Row>(
       <Done c={c} />,
       tables.map(([title, rows]) => tableSection(title, { columns, rows })),
     ];
-    const frame = await frameOf(pages, c, deps);
+    const frame = await frameOf(pages, visit);
     return showPage(c, frame(tables.length === 0 ? view : { ...view, body: ofParts }));
   };
 }

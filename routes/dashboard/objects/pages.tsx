@@ -6,18 +6,12 @@
  */
 import type { Child } from "hono/jsx";
 import { isConfigSlug } from "../../../domain/config/body.ts";
-import type {
-  ConfigObject,
-  ConfigStore,
-  ObjectKind,
-  PutObject,
-} from "../../../domain/config/objects.ts";
+import type { ConfigObject, ObjectKind, PutObject } from "../../../domain/config/objects.ts";
 import type { JsonFields } from "../../../domain/core/body.ts";
 import { existing, Refused } from "../../../domain/core/errors.ts";
 import { noSuch } from "../../api/objects.ts";
-import { mayAdmin, teamKey } from "../../http/access.ts";
-import type { Handler, HandlerDeps } from "../../http/admission.ts";
-import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";
+import { teamKey } from "../../http/access.ts";
+import { madeBy } from "../../http/context.ts";
 import {
   Crumbs,
   DELETED,
@@ -33,12 +27,14 @@ import { ConfirmForm, ConfirmLink } from "../components/table.tsx";
 import {
   type DashboardPage,
   get,
+  type PageHandler,
   type PageRoute,
   post,
   seeOther,
   showFormOnProblem,
   showPage,
   type View,
+  type Visit,
 } from "../layout/page.tsx";
 import { queryText } from "../layout/paths.ts";
 import {
@@ -59,15 +55,13 @@ import {
 /** The pages of one kind of objects. */
 export interface ObjectPages<Settings, Sent = Settings> {
   readonly of: ObjectKind<Settings, Sent>;
-  /** Returns the store; the one of the kind when absent. */
-  readonly storeOf?: (deps: AppDeps) => ConfigStore<Settings, Sent>;
   readonly listPath: string;
   /** Adds tabs or explanations to the pages. */
-  readonly frame?: (c: RequestContext, deps: AppDeps) => Frame | Promise<Frame>;
+  readonly frame?: (visit: Visit) => Frame | Promise<Frame>;
   /** Name and explanation of each variant, which has a form of its own; absent if all are alike. */
   readonly variants?: Readonly<Record<string, readonly [name: string, words: string]>>;
   /** Reads what the form offers. */
-  readonly open: (c: RequestContext, deps: AppDeps) => Promise<PageForm>;
+  readonly open: (visit: Visit) => Promise<PageForm>;
   /** Returns the fields that the form of a stored object begins with; those of its settings when absent. */
   readonly fieldsOf?: (settings: Settings) => JsonFields;
   /** Converts a form whose fields are not those of the body. */
@@ -75,17 +69,12 @@ export interface ObjectPages<Settings, Sent = Settings> {
   /** A dry run of the form as it is typed, which shows what it found; absent for kinds without one. */
   readonly trial?: {
     readonly label: string;
-    readonly run: (c: RequestContext, deps: AppDeps, form: FormValues) => Promise<Child>;
+    readonly run: (visit: Visit, form: FormValues) => Promise<Child>;
   };
   /** Notice of the list after a deletion; {@link DELETED} when absent. */
   readonly removed?: string;
   /** Responds to a change; leads to the list when absent. */
-  readonly done?: (
-    c: RequestContext,
-    deps: AppDeps,
-    slug: string,
-    result: PutObject<Settings>,
-  ) => Response | Promise<Response>;
+  readonly done?: (visit: Visit, put: PutObject<Settings>) => Response | Promise<Response>;
 }
 
 type Frame = (view: View) => View;
@@ -103,10 +92,9 @@ export type Named = Pick<ObjectPages<never, never>, "listPath"> & {
 /** Returns what puts a page into the frame of its kind. */
 export async function frameOf(
   { frame }: { readonly frame?: ObjectPages<never>["frame"] },
-  c: RequestContext,
-  deps: AppDeps,
+  visit: Visit,
 ): Promise<Frame> {
-  return await frame?.(c, deps) ?? ((view) => view);
+  return await frame?.(visit) ?? ((view) => view);
 }
 
 /** Returns the path of an object's page. */
@@ -159,28 +147,17 @@ export function formView<Settings, Sent>(
   };
 }
 
-/** Returns the store of a kind. */
-export function storeOf<Settings, Sent>(
-  { of, storeOf }: ObjectPages<Settings, Sent>,
-  deps: AppDeps,
-): ConfigStore<Settings, Sent> {
-  return storeOf?.(deps) ?? deps.objects(of);
-}
-
 /** Builds a handler of the object that the path names. */
 export function ofObject<Settings, Sent>(
   pages: ObjectPages<Settings, Sent>,
-  handle: (
-    c: RequestContext,
-    deps: HandlerDeps,
-    object: ConfigObject<Settings>,
-  ) => Response | Promise<Response>,
-): Handler {
-  return async (c, deps) => {
-    const slug = c.req.param("slug") ?? "";
-    const { team } = c.get("principal");
-    const object = isConfigSlug(slug) ? await storeOf(pages, deps).read(team, slug) : null;
-    return handle(c, deps, existing(object, noSuch(pages.of.kind)));
+  handle: (visit: Visit, object: ConfigObject<Settings>) => Response | Promise<Response>,
+): PageHandler {
+  return async (visit) => {
+    const slug = visit.c.req.param("slug") ?? "";
+    const object = isConfigSlug(slug)
+      ? await visit.deps.objects(pages.of).read(visit.team, slug)
+      : null;
+    return handle(visit, existing(object, noSuch(pages.of.kind)));
   };
 }
 
@@ -195,14 +172,13 @@ interface ObjectPage {
 
 /** The page of an object, which an admin can delete. */
 export function objectView(
-  c: RequestContext,
+  { c, isAdmin }: Visit,
   pages: Named,
   slug: string,
   { subtitle, buttons, deletion, body }: ObjectPage,
 ): View {
   const { of: { kind } } = pages;
   const path = pathOf(pages, slug);
-  const isAdmin = mayAdmin(c.get("principal"));
   const confirm = c.req.query("confirm");
   return {
     title: slug,
@@ -248,16 +224,12 @@ interface Description {
 export function showObject<Settings, Sent>(
   pages: ObjectPages<Settings, Sent>,
   deletion: string,
-  describe: (
-    object: ConfigObject<Settings>,
-    c: RequestContext,
-    deps: AppDeps,
-  ) => Description | Promise<Description>,
-): Handler {
-  return ofObject(pages, async (c, deps, object) => {
-    const open = await pages.open(c, deps);
-    const { subtitle, facts, below } = await describe(object, c, deps);
-    const isAdmin = mayAdmin(c.get("principal"));
+  describe: (object: ConfigObject<Settings>, visit: Visit) => Description | Promise<Description>,
+): PageHandler {
+  return ofObject(pages, async (visit, object) => {
+    const { c, isAdmin } = visit;
+    const open = await pages.open(visit);
+    const { subtitle, facts, below } = await describe(object, visit);
     const form = isAdmin && <ObjectForm pages={pages} open={open} form={formOf(pages, object)} />;
     const state = (
       <>
@@ -270,8 +242,8 @@ export function showObject<Settings, Sent>(
     );
     const plain = form || <KeyValues pairs={facts} />;
     const body = below === undefined ? plain : state;
-    const frame = await frameOf(pages, c, deps);
-    return showPage(c, frame(objectView(c, pages, object.slug, { subtitle, deletion, body })));
+    const frame = await frameOf(pages, visit);
+    return showPage(c, frame(objectView(visit, pages, object.slug, { subtitle, deletion, body })));
   });
 }
 
@@ -280,26 +252,24 @@ const admin = teamKey("admin");
 /** Makes the API's call that sets an object. */
 async function put<Settings, Sent>(
   pages: ObjectPages<Settings, Sent>,
-  c: RequestContext,
-  deps: AppDeps,
+  visit: Visit,
   slug: string,
   body: JsonFields,
 ): Promise<PutObject<Settings>> {
-  const made = madeBy(c, deps);
-  const { team } = c.get("principal");
+  const made = madeBy(visit.c, visit.deps);
   const { settings, version } = pages.of.parse(body, made.at);
-  return await storeOf(pages, deps).put(team, slug, settings, version, made);
+  return await visit.deps.objects(pages.of).put(visit.team, slug, settings, version, made);
 }
 
 /** Returns the route that enables or disables an object; {@link enableColumn} has its buttons. */
 export function enableRoute<Settings, Sent>(pages: ObjectPages<Settings, Sent>): PageRoute {
   const { of, listPath } = pages;
-  const enable = ofObject(pages, async (c, deps, object) => {
+  const enable = ofObject(pages, async (visit, object) => {
     const { shape } = schemaOf(of, formOf(pages, object));
     const sent = Object.entries(of.fieldsOf(object.settings)).filter(([name]) => name in shape);
-    const enabled = c.get("form").get("enabled") === "true";
+    const enabled = visit.c.get("form").get("enabled") === "true";
     const body = { ...Object.fromEntries(sent), enabled, version: object.version };
-    await put(pages, c, deps, object.slug, body);
+    await put(pages, visit, object.slug, body);
     return seeOther(listPath);
   });
   return post(`${listPath}/:slug/enabled`, enable, admin);
@@ -308,13 +278,14 @@ export function enableRoute<Settings, Sent>(pages: ObjectPages<Settings, Sent>):
 /** Returns the routes of a kind below its list: one object, its new form, changes, and deletion. */
 export function objectRoutes<Settings, Sent>(
   pages: ObjectPages<Settings, Sent>,
-  show?: Handler,
+  show?: PageHandler,
 ): readonly PageRoute[] {
   const { of, listPath, variants, open, trial, done, removed = DELETED } = pages;
   const { kind } = of;
   /** Shows the form of a new object; before that, the variants to choose from. */
-  const showNew: Handler = async (c, deps) => {
-    const [form, frame] = await Promise.all([open(c, deps), frameOf(pages, c, deps)]);
+  const showNew: PageHandler = async (visit) => {
+    const { c } = visit;
+    const [form, frame] = await Promise.all([open(visit), frameOf(pages, visit)]);
     const variant = of.variants?.field;
     const chosen = variant && c.req.query(variant);
     if (variants === undefined || chosen !== undefined) {
@@ -329,31 +300,31 @@ export function objectRoutes<Settings, Sent>(
     const crumbs = <ObjectCrumbs of={pages} />;
     return showPage(c, frame({ title: `New ${kind}`, crumbs, body }));
   };
-  const readSent = async (c: RequestContext, deps: AppDeps, isTrial = false) => {
-    const [openForm, frame] = await Promise.all([open(c, deps), frameOf(pages, c, deps)]);
-    const form = submitted(c.get("form"));
+  const readSent = async (visit: Visit, isTrial = false) => {
+    const [openForm, frame] = await Promise.all([open(visit), frameOf(pages, visit)]);
+    const form = submitted(visit.c.get("form"));
     const show = (sent: SentForm) => frame(formView(pages, openForm, form, { isTrial, ...sent }));
-    showFormOnProblem(c, (problem) => show({ problem }));
+    showFormOnProblem(visit.c, (problem) => show({ problem }));
     checkDurations(form);
     return { form, show };
   };
-  const submit: Handler = async (c, deps) => {
-    const { form } = await readSent(c, deps);
+  const submit: PageHandler = async (visit) => {
+    const { form } = await readSent(visit);
     const slug = form.get("slug") ?? "";
     if (!isConfigSlug(slug)) throw new Refused(WRONG_SLUG);
-    const body = pages.bodyOf?.(form, deps.environment.now()) ?? bodyIn(schemaOf(of, form), form);
-    const result = await put(pages, c, deps, slug, body);
-    return done?.(c, deps, slug, result) ?? seeOther(listPath + SAVED);
+    const nowMs = visit.deps.environment.now();
+    const body = pages.bodyOf?.(form, nowMs) ?? bodyIn(schemaOf(of, form), form);
+    const result = await put(pages, visit, slug, body);
+    return done?.(visit, result) ?? seeOther(listPath + SAVED);
   };
-  const remove = ofObject(pages, async (c, deps, { slug }) => {
-    const { team } = c.get("principal");
-    const object = await storeOf(pages, deps).remove(team, slug, madeBy(c, deps));
-    existing(object, noSuch(kind));
+  const remove = ofObject(pages, async (visit, { slug }) => {
+    const made = madeBy(visit.c, visit.deps);
+    existing(await visit.deps.objects(pages.of).remove(visit.team, slug, made), noSuch(kind));
     return seeOther(listPath + removed);
   });
-  const tryForm: Handler = async (c, deps) => {
-    const { form, show } = await readSent(c, deps, true);
-    return showPage(c, show({ tried: await trial?.run(c, deps, form) }));
+  const tryForm: PageHandler = async (visit) => {
+    const { form, show } = await readSent(visit, true);
+    return showPage(visit.c, show({ tried: await trial?.run(visit, form) }));
   };
   return [
     ...show === undefined ? [] : [get(`${listPath}/:slug`, show)],
@@ -384,8 +355,8 @@ export function VariantLinks<Settings, Sent>({ of }: { readonly of: ObjectPages<
 /** Returns the list of a kind as a page, with the routes below it. */
 export function objectsPage<Settings, Sent>(
   pages: ObjectPages<Settings, Sent>,
-  list: Handler,
-  show?: Handler,
+  list: PageHandler,
+  show?: PageHandler,
   more: Pick<DashboardPage, "menu" | "routes"> = {},
 ): DashboardPage {
   const routes = [...objectRoutes(pages, show), ...more.routes ?? []];

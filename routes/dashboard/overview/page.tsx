@@ -2,7 +2,6 @@
 import { Query } from "../../../domain/core/query.ts";
 import { answerText, fail } from "../../http/answer.ts";
 import { teamKey, teamKeyOrOperator } from "../../http/access.ts";
-import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import { openCounts, sumOf } from "../alerts/frame.tsx";
 import { Ago, Empty, reloading, Sign, Tabs } from "../components/elements.tsx";
@@ -13,7 +12,7 @@ import {
   SampleRuns,
   SAMPLES_ID,
 } from "../components/first_command.tsx";
-import { type DashboardPage, post, seeOther, showPage } from "../layout/page.tsx";
+import { type DashboardPage, type PageHandler, post, seeOther, showPage } from "../layout/page.tsx";
 import { DASHBOARD_PATH, queryText, RUNS_PATH, SAMPLES_PATH, TEAMS_PATH } from "../layout/paths.ts";
 import { type Attention, attentionOf, NeedsAttention, Side } from "./attention.tsx";
 import { Banners } from "./banners.tsx";
@@ -32,8 +31,8 @@ const day = new Intl.DateTimeFormat("en", {
   ...{ hourCycle: "h23", timeZone: "UTC" },
 });
 
-const showOverview: Handler = async (c, deps) => {
-  const { team, grant } = c.get("principal");
+const showOverview: PageHandler = async (visit) => {
+  const { c, deps, team, principal: { grant } } = visit;
   // The operator has no runs.
   if (grant.kind === "operator") return seeOther(TEAMS_PATH);
   const range = new Query(queryOf(c)).choice("days", RANGES.map(String));
@@ -65,7 +64,7 @@ const showOverview: Handler = async (c, deps) => {
     <>
       <Banners of={data.problems} />
       {attention.count > 0 && <NeedsAttention of={attention} />}
-      {guideFor(await commandTarget(deps, c), last)}
+      {guideFor(await commandTarget(visit), last)}
     </>
   );
   return showPage(c, { title: "Overview", subtitle, body, reloadSeconds: RELOAD_SECONDS });
@@ -94,8 +93,9 @@ function bodyOf(data: OverviewData, attention: Attention) {
 }
 
 /** Loads the sample runs; the answer waits for them. */
-const loadSampleRuns: Handler = async (c, deps) => {
-  const { hasSamples } = await commandTarget(deps, c);
+const loadSampleRuns: PageHandler = async (visit) => {
+  const { c, deps } = visit;
+  const { hasSamples } = await commandTarget(visit);
   if (!hasSamples || deps.loadSamples === null) {
     return fail(c, { code: "not_found", message: "Only deno task dev has sample runs" });
   }

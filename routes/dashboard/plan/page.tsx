@@ -1,11 +1,10 @@
 /** `/dashboard/plan`: the team, its plan, and the usage of a month. */
 import { NOTICE_PERCENTS, parseUsageQuery, type QuotaState } from "../../../domain/teams/quota.ts";
 import { monthOf } from "../../../domain/core/time.ts";
-import { mayAdmin, teamKey } from "../../http/access.ts";
-import type { Handler } from "../../http/admission.ts";
+import { teamKey } from "../../http/access.ts";
 import { queryOf } from "../../http/query.ts";
 import { readUsage, type UsageView } from "../../api/teams/teams.ts";
-import { type DashboardPage, showPage } from "../layout/page.tsx";
+import { type DashboardPage, type PageHandler, showPage } from "../layout/page.tsx";
 import { keyPath, PLAN_PATH } from "../layout/paths.ts";
 import { Ago, Section } from "../components/elements.tsx";
 import { dayText, formatCount, monthText, percentText } from "../components/format.ts";
@@ -14,13 +13,12 @@ import { type Column, nameColumn, numberColumn, tableSection } from "../componen
 import { teamDetails, teamPlan } from "./team.tsx";
 
 /** Shows a month; the current one unless the query names another. */
-const showPlan: Handler = async (c, { usage, environment, region }) => {
+const showPlan: PageHandler = async ({ c, deps, team, credentialId, isAdmin }) => {
+  const { usage, environment, region } = deps;
   const nowMs = environment.now();
   const query = parseUsageQuery(queryOf(c), nowMs);
-  const principal = c.get("principal");
-  const { team, credentialId } = principal;
   const id = <code>{credentialId}</code>;
-  const key = mayAdmin(principal) ? <a href={keyPath(credentialId)}>{id}</a> : id;
+  const key = isAdmin ? <a href={keyPath(credentialId)}>{id}</a> : id;
   const view = await readUsage(usage, team, query, nowMs);
   const isNow = view.month === monthOf(nowMs);
   const body = (

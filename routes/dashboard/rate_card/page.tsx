@@ -3,10 +3,9 @@ import { DEFAULT_RATES } from "../../../domain/pricing/default_rates.ts";
 import type { RateRow, Rates } from "../../../domain/pricing/rates.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
 import { teamKey } from "../../http/access.ts";
-import type { Handler } from "../../http/admission.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseListQuery, parseMatchQuery } from "../../api/rate_card/rate_card.ts";
-import { type DashboardPage, get, post, showPage } from "../layout/page.tsx";
+import { type DashboardPage, get, type PageHandler, post, showPage } from "../layout/page.tsx";
 import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { At, InlineNotice, Section } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
@@ -40,14 +39,13 @@ const ORIGIN =
   `${formatCount(DEFAULT_RATES.rows.length)} prices that came with the service, from ` +
   `${DEFAULT_RATES.generatedFrom}.`;
 
-const showRateCard: Handler = async (c, deps) => {
+const showRateCard: PageHandler = async ({ c, deps, team }) => {
   const { model = "", provider = "", source = "", at = "", cursor = "" } = c.req.query();
   const filters = { model, provider, source, at };
   const isFiltered = Object.values(filters).join(cursor) !== "";
   // The first of repeated parameters wins.
   const list = parseListQuery(`${queryOf(c)}&limit=${ROWS_DEFAULT}`);
   const call = model === "" ? null : parseMatchQuery(queryOf(c), deps.environment.now());
-  const { team } = c.get("principal");
   const prices = await loadPrices(deps, team, list, call, isFiltered);
   const { own, unshown, used, defaults } = prices;
   const { text, choice } = formOf(filters, null);

@@ -13,12 +13,17 @@ import type { RateRow } from "../../../domain/pricing/rates.ts";
 import { parseReprice } from "../../../domain/repricing/reprice_job.ts";
 import type { ModelName } from "../../../domain/runs/model_usage.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
-import type { Handler } from "../../http/admission.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { NO_SUCH_ROW } from "../../api/rate_card/rate_card.ts";
 import { beginReprice } from "../../api/repricing/reprice.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
-import { seeOther, showFormOnProblem, showPage, type View } from "../layout/page.tsx";
+import {
+  type PageHandler,
+  seeOther,
+  showFormOnProblem,
+  showPage,
+  type View,
+} from "../layout/page.tsx";
 import { confirmedIn, ConfirmForm } from "../components/table.tsx";
 import { Crumbs, SAVED } from "../components/elements.tsx";
 import {
@@ -44,8 +49,7 @@ interface RateForm {
 }
 
 /** Shows the form, prefilled from a row or from the nearest priced model. */
-export const showRateForm: Handler = async (c, { rateCards }) => {
-  const { team } = c.get("principal");
+export const showRateForm: PageHandler = async ({ c, deps: { rateCards }, team }) => {
   const { row: id, model, provider = "" } = c.req.query();
   const rate = (await rateCards.rows(team)).find(({ row }) => row.id === id);
   const row = rate?.row ?? DEFAULT_RATES.rows.find((row) => row.id === id);
@@ -61,7 +65,7 @@ export const showRateForm: Handler = async (c, { rateCards }) => {
 };
 
 /** Stores a price, and starts a dry run if the form requests one. */
-export const submitRate: Handler = async (c, deps) => {
+export const submitRate: PageHandler = async ({ c, deps, team, credentialId, principal }) => {
   const texts = readRateForm(c.get("form"));
   const { model, provider } = c.req.query();
   const target = model ? { model, provider: provider || null } : null;
@@ -70,8 +74,7 @@ export const submitRate: Handler = async (c, deps) => {
     ...valuesIn(texts.row, valueOf),
     tiers: texts.tiers.map((tier) => valuesIn(tier, valueOf)),
   }));
-  const principal = c.get("principal");
-  await deps.rateCards.put(principal.team, spec, principal.credentialId);
+  await deps.rateCards.put(team, spec, credentialId);
   const calls = target ?? { model: spec.model, provider: null };
   const dryRun = bodyOf({ ...calls, dry_run: true });
   const request = unlessRefused(() => parseReprice(dryRun), () => null);
@@ -84,8 +87,9 @@ export const submitRate: Handler = async (c, deps) => {
 };
 
 /** Deletes the row and redirects to the form that reprices its calls. */
-export const submitDeletion: Handler = async (c, { rateCards }) => {
-  const { team, credentialId } = c.get("principal");
+export const submitDeletion: PageHandler = async (
+  { c, deps: { rateCards }, team, credentialId },
+) => {
   const deleted = await rateCards.delete(team, c.req.param("id") ?? "", credentialId);
   const { model } = existing(deleted, NO_SUCH_ROW).row;
   return seeOther(repricePath({ model, provider: null }, "deleted"));

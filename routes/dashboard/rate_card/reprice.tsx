@@ -5,11 +5,16 @@ import type { JobState } from "../../../domain/core/jobs.ts";
 import { isJobId, parseReprice, type RepriceJob } from "../../../domain/repricing/reprice_job.ts";
 import type { RepriceSum } from "../../../domain/repricing/reprice.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
-import type { Handler } from "../../http/admission.ts";
-import type { AppDeps, RequestContext } from "../../http/context.ts";
+import type { RequestContext } from "../../http/context.ts";
 import { beginReprice, NO_SUCH_JOB } from "../../api/repricing/reprice.ts";
 import { agentPath, queryText, RATE_CARD_PATH, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
-import { seeOther, showFormOnProblem, showPage, type View } from "../layout/page.tsx";
+import {
+  type PageHandler,
+  seeOther,
+  showFormOnProblem,
+  showPage,
+  type View,
+} from "../layout/page.tsx";
 import { Actor, actorNames } from "../keys/labels.tsx";
 import { At, Crumbs, Done, Money, reloading, Tiles } from "../components/elements.tsx";
 import {
@@ -26,26 +31,23 @@ import { instantOfDay, momentText, typedInstant } from "./rate_form.tsx";
 import { jobPath, REPRICE } from "./paths.ts";
 
 /** Shows the form and past jobs. */
-export const showReprices: Handler = async (c, deps) =>
-  showPage(c, formView(c, await readJobs(c, deps), c.req.query(), null));
+export const showReprices: PageHandler = async ({ c, deps, team }) =>
+  showPage(c, formView(c, await deps.reprices.list(team), c.req.query(), null));
 
 /** Starts a job: a dry run, unless the form requests repricing. */
-export const submitReprice: Handler = async (c, deps) => {
+export const submitReprice: PageHandler = async ({ c, deps, team, principal }) => {
   const form = c.get("form");
   const texts = readTexts(form, ["model", "provider", "from", "to"]);
   const fields = valuesIn(
     texts,
     (text, name) => /^(from|to)$/.test(name) ? instantOfDay(text) : text,
   );
-  const jobs = await readJobs(c, deps);
+  const jobs = await deps.reprices.list(team);
   showFormOnProblem(c, (problem) => formView(c, jobs, texts, problem));
   const body = bodyOf({ ...fields, dry_run: form.get("dry_run") !== "false" });
-  const started = await beginReprice(deps, c.get("principal"), parseReprice(body));
+  const started = await beginReprice(deps, principal, parseReprice(body));
   return seeOther(jobPath(started.job.id));
 };
-
-const readJobs = (c: RequestContext, { reprices }: AppDeps) =>
-  reprices.list(c.get("principal").team);
 
 function formView(
   c: RequestContext,
@@ -128,9 +130,8 @@ function periodText({ spec: { from, to } }: RepriceJob): string {
 const RELOAD_SECONDS = 1;
 
 /** Shows the progress of a job and the difference in cost. */
-export const showJob: Handler = async (c, deps) => {
+export const showJob: PageHandler = async ({ c, deps, team }) => {
   const id = c.req.param("id") ?? "";
-  const { team } = c.get("principal");
   const job = existing(isJobId(id) ? await deps.reprices.get(team, id) : null, NO_SUCH_JOB);
   const names = await actorNames(deps, team, [job.createdBy]);
   const { spec, dryRun, state, sum, failed, shares } = job;

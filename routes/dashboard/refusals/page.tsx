@@ -8,9 +8,8 @@ import {
   type RefusalCount,
 } from "../../../domain/refusals/refusals.ts";
 import { teamKey } from "../../http/access.ts";
-import type { Handler } from "../../http/admission.ts";
 import type { AppDeps } from "../../http/context.ts";
-import { type DashboardPage, showPage } from "../layout/page.tsx";
+import { type DashboardPage, type PageHandler, showPage } from "../layout/page.tsx";
 import { REFUSALS_PATH } from "../layout/paths.ts";
 import { At, Empty, InlineNotice } from "../components/elements.tsx";
 import { countedText, dayText } from "../components/format.ts";
@@ -23,8 +22,8 @@ import {
 } from "../components/table.tsx";
 
 /** Shows the calls that were rejected in the last days. */
-const showRefusals: Handler = async (c, { refusals, environment }) => {
-  const { counts, latest } = await refusals.read(c.get("principal").team.id, environment.now());
+const showRefusals: PageHandler = async ({ c, deps: { refusals, environment }, team }) => {
+  const { counts, latest } = await refusals.read(team.id, environment.now());
   const body = counts.length === 0
     ? (
       <Empty title="No request was rejected">

@@ -1,6 +1,5 @@
 /** `/dashboard/runs/:id/compare`: two runs side by side, with their first difference. */
 import type { Child } from "hono/jsx";
-import type { Handler } from "../../http/admission.ts";
 import { unlessRefused } from "../../../domain/core/errors.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { fail } from "../../http/answer.ts";
@@ -9,7 +8,7 @@ import { At, Crumbs, Empty, Money, Section, Status } from "../components/element
 import { compactText, countedText, durationText, formatCount } from "../components/format.ts";
 import { formOf } from "../components/form_fields.tsx";
 import { runPath, RUNS_PATH } from "../layout/paths.ts";
-import { showPage } from "../layout/page.tsx";
+import { type PageHandler, showPage } from "../layout/page.tsx";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { loadSides, type Side } from "./compare_load.ts";
 import { compareRuns, type Comparison, stepName, stepPath } from "./compare_view.ts";
@@ -28,11 +27,11 @@ interface Sides {
 }
 
 /** Shows the comparison with the run of the query, by default with the last success before it. */
-export const showComparison: Handler = async (c, deps) => {
+export const showComparison: PageHandler = async ({ c, deps, team }) => {
   c.set("renderProblem", renderRunNotFound);
   const { with: wanted = null, only } = c.req.query();
   const id = unlessRefused(() => parseRunId(c.req.param("id") ?? ""), () => null);
-  const sides = id && await loadSides(deps, c.get("principal").team, id, wanted);
+  const sides = id && await loadSides(deps, team, id, wanted);
   if (sides === null) return fail(c, NO_SUCH_RUN);
   const { a, b } = sides;
   const missing = wanted === null

@@ -1,5 +1,4 @@
 /** `/dashboard/runs/:id`: one run as a trace, its result and its cost. */
-import type { Handler } from "../../http/admission.ts";
 import { unlessRefused } from "../../../domain/core/errors.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
 import { teamKey } from "../../http/access.ts";
@@ -7,7 +6,14 @@ import { fail } from "../../http/answer.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { answerRun, NO_SUCH_RUN, parseEventsPage } from "../../api/runs/runs.ts";
-import { type DashboardPage, get, post, seeOther, showPage } from "../layout/page.tsx";
+import {
+  type DashboardPage,
+  get,
+  type PageHandler,
+  post,
+  seeOther,
+  showPage,
+} from "../layout/page.tsx";
 import { assetPath } from "../layout/assets.ts";
 import { runPath, RUNS_PATH } from "../layout/paths.ts";
 import { TOMBSTONE_DAYS } from "../../../domain/retention/retention.ts";
@@ -33,12 +39,12 @@ const RELOAD_SECONDS = 3;
 /** Maximum characters of a text to find. */
 const TEXT_CHARS = 100;
 
-const showRun: Handler = async (c, deps) => {
+const showRun: PageHandler = async ({ c, deps, principal }) => {
   c.set("renderProblem", renderRunNotFound);
   const id = unlessRefused(() => parseRunId(c.req.param("id") ?? ""), () => null);
   if (id === null) return fail(c, NO_SUCH_RUN);
   const view = readView(c, parseEventsPage(queryOf(c)).after);
-  const data = await loadRun(deps, c.get("principal"), id, view);
+  const data = await loadRun(deps, principal, id, view);
   if (data === null) return fail(c, NO_SUCH_RUN);
   const { run, isAdmin, isLive } = data;
   const confirms = isAdmin && confirmedIn(c, "delete") !== null;
@@ -71,7 +77,7 @@ function readView(c: RequestContext, after: TraceView["after"]): TraceView {
 }
 
 /** Responds with the record that the API returns, to read in a browser. */
-const showRawRun: Handler = async (c, deps) => {
+const showRawRun: PageHandler = async ({ c, deps }) => {
   c.set("renderProblem", renderRunNotFound);
   const response = await answerRun(c, deps);
   if (response.status !== 200) return response;
@@ -146,7 +152,7 @@ function RunCrumbs({ data: { run, neighbours, isAdmin } }: Pick<ViewProps, "data
 }
 
 /** Deletes the run and redirects to the list. */
-const submitDeletion: Handler = async (c, deps) => {
+const submitDeletion: PageHandler = async ({ c, deps }) => {
   c.set("renderProblem", renderRunNotFound);
   await deleteNamedRun(deps, c);
   return seeOther(RUNS_PATH + DELETED);
@@ -172,9 +178,8 @@ function ConfirmDeletion({ data: { run: { id, usage } } }: Pick<ViewProps, "data
 }
 
 /** Limits how many pages of a team hold events at the same time. */
-function inSlot(show: Handler): Handler {
-  return (c, deps, principal) =>
-    deps.admission.showRun(c, async () => await show(c, deps, principal));
+function inSlot(show: PageHandler): PageHandler {
+  return (visit) => visit.deps.admission.showRun(visit.c, async () => await show(visit));
 }
 
 export const runPage: DashboardPage = {

@@ -7,7 +7,6 @@ import { changeCursor, parseChangeCursor } from "../../api/feed/changes.ts";
 import { exportRuns } from "../../api/exports/exports.ts";
 import { runsCursorText } from "../../api/runs/run_list.ts";
 import { teamKey } from "../../http/access.ts";
-import type { Handler } from "../../http/admission.ts";
 import { fail } from "../../http/answer.ts";
 import { isSessionStillLive } from "../../http/credential.ts";
 import { queryOf } from "../../http/query.ts";
@@ -15,7 +14,14 @@ import { waitForChange } from "../../http/wait_for_change.ts";
 import { Ago, Done, KeyValues, Menu, reloading, TimeContext } from "../components/elements.tsx";
 import { FormProblem } from "../components/form_fields.tsx";
 import { Icon } from "../components/icons.tsx";
-import { type DashboardPage, get, seeOther, showFormOnProblem, showPage } from "../layout/page.tsx";
+import {
+  type DashboardPage,
+  get,
+  type PageHandler,
+  seeOther,
+  showFormOnProblem,
+  showPage,
+} from "../layout/page.tsx";
 import { DASHBOARD_PATH, RUNS_PATH } from "../layout/paths.ts";
 import { RejectedBanner } from "../refusals/page.tsx";
 import { comparePath } from "../run/paths.ts";
@@ -35,9 +41,9 @@ const TAIL_WAIT_MS = 15_000;
 const TAIL_RELOAD_SECONDS = 5;
 
 /** Shows the list. A live page sends the change it has shown, and the request waits for another. */
-const showRuns: Handler = async (c, deps) => {
+const showRuns: PageHandler = async (visit) => {
+  const { c, deps, team: { id } } = visit;
   const { admission, changes, environment } = deps;
-  const { id } = c.get("principal").team;
   const query = new ListQuery(queryOf(c));
   const readRequest = () => parseListQuery(queryOf(c), environment.now());
   const request = unlessRefused(readRequest, (problem) => {
@@ -57,7 +63,7 @@ const showRuns: Handler = async (c, deps) => {
   });
   const shown = query.isLive ? parseChangeCursor(query.get("seen") ?? "") : null;
   const show = async () => {
-    const data = await loadRuns(deps, c, query, request);
+    const data = await loadRuns(visit, query, request);
     return showPage(c, {
       title: "Runs",
       // The sums are not of a filtered list.
@@ -113,7 +119,7 @@ const EXPORTS = [["csv", "CSV"], ["ndjson", "NDJSON"]] as const;
 const PICKED_PATH = `${DASHBOARD_PATH}/compare`;
 
 /** Compares the two runs that were ticked; their number is not checked without a script. */
-const comparePicked: Handler = (c) => {
+const comparePicked: PageHandler = ({ c }) => {
   const ids = c.req.queries("run") ?? [];
   const [a, b] = ids.filter(isRunId);
   if (ids.length === 0) return seeOther(RUNS_PATH);
@@ -218,7 +224,10 @@ export const runsPage: DashboardPage = {
   access: teamKey("read"),
   handler: showRuns,
   routes: [
-    ...EXPORTS.map(([form]) => get(`${RUNS_PATH}.${form}`, exportRuns(form, isSessionStillLive))),
+    ...EXPORTS.map(([form]) => {
+      const send = exportRuns(form, isSessionStillLive);
+      return get(`${RUNS_PATH}.${form}`, ({ c, deps, principal }) => send(c, deps, principal));
+    }),
     get(PICKED_PATH, comparePicked),
   ],
 };

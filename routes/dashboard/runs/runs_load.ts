@@ -5,24 +5,20 @@ import { JUDGES } from "../../../domain/judges/judge_body.ts";
 import { causesOf, type RunListRow, usualOf } from "../../../domain/runs/list.ts";
 import type { RunsRequest } from "../../../domain/runs/list_query.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import type { AppDeps, RequestContext } from "../../http/context.ts";
+import type { AppDeps } from "../../http/context.ts";
 import { commandTarget } from "../components/first_command.tsx";
 import { countRejected } from "../refusals/page.tsx";
 import { isFailure } from "../run/texts.ts";
 import type { ListQuery } from "./query.ts";
+import type { Visit } from "../layout/page.tsx";
 
 const NO_JUDGES = { objects: [], next: null };
 
 /** The data of the list. */
 export type RunsData = Awaited<ReturnType<typeof loadRuns>>;
 
-export async function loadRuns(
-  deps: AppDeps,
-  c: RequestContext,
-  query: ListQuery,
-  request: RunsRequest,
-) {
-  const { team } = c.get("principal");
+export async function loadRuns(visit: Visit, query: ListQuery, request: RunsRequest) {
+  const { deps, team } = visit;
   const { runList, lineage, environment } = deps;
   const nowMs = environment.now();
   // Read the number first: the next request then reports changes made in between.
@@ -30,7 +26,7 @@ export async function loadRuns(
   const [page, rejected, target, counts, judges] = await Promise.all([
     runList.page(team, request.query, request.after, request.limit),
     countRejected(deps, team.id, nowMs),
-    commandTarget(deps, c),
+    commandTarget(visit),
     // A page that reloads itself keeps its menus.
     query.has("seen") ? null : readCounts(deps, team, request, nowMs),
     query.has("seen")

@@ -2,22 +2,20 @@
 import type { Child } from "hono/jsx";
 import { refusalOf } from "../../../domain/teams/credentials.ts";
 import { teamKeyOrOperator } from "../../http/access.ts";
-import type { Handler } from "../../http/admission.ts";
 import { At, Status } from "../components/elements.tsx";
 import { agoText } from "../components/format.ts";
 import { Icon } from "../components/icons.tsx";
-import { type DashboardPage, showPage } from "../layout/page.tsx";
+import { type DashboardPage, type PageHandler, showPage } from "../layout/page.tsx";
 import * as paths from "../layout/paths.ts";
 import { nameOr } from "../run/texts.ts";
 import { SEARCH_CHARS_MAX, SearchField } from "../layout/layout.tsx";
 import { loadSearch } from "./search_load.ts";
 
-const showSearch: Handler = async (c, deps) => {
-  const principal = c.get("principal");
+const showSearch: PageHandler = async ({ c, deps, team, principal }) => {
   const text = (c.req.query("q") ?? "").trim().slice(0, SEARCH_CHARS_MAX);
   const { menu, nowMs } = c.get("frame");
   const matches = principal.grant.kind !== "operator" &&
-    await loadSearch(deps, principal.team, text, nowMs);
+    await loadSearch(deps, team, text, nowMs);
   const pages = menu.filter(({ name, access }) =>
     refusalOf(principal, access) === null && name.toLowerCase().includes(text.toLowerCase())
   );

@@ -1,7 +1,6 @@
 /** `/dashboard/sign-in` and `/dashboard/sign-out`. */
 import { type Problem, Refused, unlessRefused } from "../../../domain/core/errors.ts";
 import { INVALID_CREDENTIAL, parseSecret } from "../../../domain/teams/credentials.ts";
-import type { Handler } from "../../http/admission.ts";
 import { addressOf, type AppDeps, type RequestContext } from "../../http/context.ts";
 import { atFixedTime, clientOf, setToken, tokenOf } from "../../http/credential.ts";
 import { limitRate } from "../../http/rate.ts";
@@ -9,6 +8,7 @@ import { authorize, teamKeyOrOperator } from "../../http/access.ts";
 import { DASHBOARD_PATH, ownPage, SIGN_IN } from "../layout/paths.ts";
 import {
   type DashboardPage,
+  type PageHandler,
   post,
   seeOther,
   showFormOnProblem,
@@ -21,7 +21,7 @@ import { brandOf } from "../layout/layout.tsx";
  * Shows the form. Redirects a browser that has just signed in, or that follows the link that the
  * service printed.
  */
-const showSignIn: Handler = async (c, deps) => {
+const showSignIn: PageHandler = async ({ c, deps }) => {
   const { code, next: wanted, kept } = c.req.query();
   const next = ownPage(wanted);
   if (code !== undefined) {
@@ -34,7 +34,7 @@ const showSignIn: Handler = async (c, deps) => {
 };
 
 /** Signs in with the submitted key. */
-const signIn: Handler = (c, deps) => {
+const signIn: PageHandler = ({ c, deps }) => {
   const form = c.get("form");
   const readKey = () =>
     unlessRefused(
@@ -48,7 +48,7 @@ const signIn: Handler = (c, deps) => {
 };
 
 /** Ends the session on the server and in the browser. */
-const signOut: Handler = async (c, { sessions }) => {
+const signOut: PageHandler = async ({ c, deps: { sessions } }) => {
   await sessions.end(tokenOf(c) ?? "");
   const response = seeOther(SIGN_IN);
   setToken(response, null);

@@ -7,12 +7,17 @@ import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { costPerSuccess, type SpendGroup } from "../../../domain/spend/spend.ts";
 import { parseSpendQuery, type SpendQuery } from "../../../domain/spend/spend_query.ts";
 import { answerText } from "../../http/answer.ts";
-import type { Handler } from "../../http/admission.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
-import { mayAdmin, teamKey } from "../../http/access.ts";
+import { teamKey } from "../../http/access.ts";
 import { askSpend } from "../../api/spend/spend.ts";
-import { type DashboardPage, get, showFormOnProblem, showPage } from "../layout/page.tsx";
+import {
+  type DashboardPage,
+  get,
+  type PageHandler,
+  showFormOnProblem,
+  showPage,
+} from "../layout/page.tsx";
 import { SPEND_PATH } from "../layout/paths.ts";
 import { Empty, Money, Tabs, Tiles } from "../components/elements.tsx";
 import { withSpendTabs } from "../budgets/scope.tsx";
@@ -32,7 +37,8 @@ function queryIn(c: RequestContext, nowMs: number) {
   return parseSpendQuery(`${queryOf(c)}&group_by=agent`, nowMs);
 }
 
-const showSpend: Handler = async (c, deps) => {
+const showSpend: PageHandler = async (visit) => {
+  const { c, deps, isAdmin } = visit;
   const parameters = c.req.query();
   const nowMs = deps.environment.now();
   const viewOf = (data: SpendData | null, problem: Problem | null) =>
@@ -45,13 +51,13 @@ const showSpend: Handler = async (c, deps) => {
         <>
           <Controls query={data && data.query} {...{ parameters, problem, nowMs }} />
           {data !== null && (data.target === null
-            ? <Answer {...{ data, parameters }} mayPrice={mayAdmin(c.get("principal"))} />
+            ? <Answer {...{ data, parameters }} mayPrice={isAdmin} />
             : <NoRuns target={data.target} query={data.query} />)}
         </>
       ),
     });
   showFormOnProblem(c, (problem) => viewOf(null, problem));
-  const data = await loadSpend(deps, c, queryIn(c, nowMs));
+  const data = await loadSpend(visit, queryIn(c, nowMs));
   return showPage(c, viewOf(data, null));
 };
 
@@ -178,9 +184,9 @@ function NoRuns({ target, query }: NoRunsProps) {
 }
 
 /** Responds with the groups of the page as CSV. */
-const sendSpendCsv: Handler = async (c, deps) => {
+const sendSpendCsv: PageHandler = async ({ c, deps, team }) => {
   const query = queryIn(c, deps.environment.now());
-  const sums = await askSpend(deps, c.get("principal").team, query);
+  const sums = await askSpend(deps, team, query);
   const { from, to, groupBy } = query;
   const isModel = groupBy === "model";
   const names = isModel ? ["provider", "model"] : [groupBy];

@@ -5,12 +5,12 @@ import { TIER_NAMES, TIER_OF_OWN_LIMITS } from "../../../domain/teams/plans.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { parseNewTeam, parseTeamChange, teamFields } from "../../../domain/teams/team_change.ts";
 import { OPERATOR_ONLY } from "../../http/access.ts";
-import type { Handler } from "../../http/admission.ts";
 import { encodeCursor, queryOf } from "../../http/query.ts";
 import { NO_SUCH_TEAM, teamIdOf } from "../../api/teams/teams.ts";
 import {
   type DashboardPage,
   get,
+  type PageHandler,
   post,
   seeOther,
   showFormOnProblem,
@@ -46,7 +46,7 @@ import { parseKey } from "../../../domain/teams/key_list.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { scopeBoxes } from "../keys/labels.tsx";
 
-const showTeams: Handler = async (c, { teams }) => {
+const showTeams: PageHandler = async ({ c, deps: { teams } }) => {
   const query = parsePage(queryOf(c), teamIdOf);
   const page = await teams.page(query);
   const limit = c.req.query("limit") ?? null;
@@ -73,10 +73,10 @@ const COLUMNS: readonly Column<Team>[] = [
   { head: "Id", cell: ({ id }) => <code>{id}</code> },
 ];
 
-const showNewTeam: Handler = (c) => showPage(c, newTeamView({ tier: TIER_NAMES[0] }, null));
+const showNewTeam: PageHandler = ({ c }) => showPage(c, newTeamView({ tier: TIER_NAMES[0] }, null));
 
 /** Creates a team and shows the secret of its first key, or the form again. */
-const submitNewTeam: Handler = async (c, { teams }) => {
+const submitNewTeam: PageHandler = async ({ c, deps: { teams } }) => {
   const texts = readTexts(c.get("form"), NEW_TEAM_FIELDS);
   showFormOnProblem(c, (problem) => newTeamView(texts, problem));
   const spec = parseNewTeam(bodyOf({ ...texts, owner_email: texts.owner_email || null }));
@@ -114,13 +114,13 @@ const NEW_TEAM_FIELDS = ["name", "tier", "owner_email"];
 const TEAM_FIELDS = [...NEW_TEAM_FIELDS, ...Object.keys({ ...RATES, ...LIMITS })];
 
 /** Shows a team, with the confirmation that the address asks for. */
-const showTeam: Handler = async (c, { teams }) => {
+const showTeam: PageHandler = async ({ c, deps: { teams } }) => {
   const team = existing(await teams.get(c.req.param("id") ?? ""), NO_SUCH_TEAM);
   return showPage(c, teamView(c, team));
 };
 
 /** Changes a team and redirects to its page, or shows the form again. */
-const submitTeamChange: Handler = async (c, { teams }) => {
+const submitTeamChange: PageHandler = async ({ c, deps: { teams } }) => {
   const team = existing(await teams.get(c.req.param("id") ?? ""), NO_SUCH_TEAM);
   const texts = readTexts(c.get("form"), TEAM_FIELDS);
   showFormOnProblem(c, (problem) => teamView(c, team, { texts, problem }));
@@ -130,8 +130,8 @@ const submitTeamChange: Handler = async (c, { teams }) => {
 };
 
 /** Suspends or resumes a team. */
-function submitSuspension(suspended: boolean): Handler {
-  return async (c, { teams }) => {
+function submitSuspension(suspended: boolean): PageHandler {
+  return async ({ c, deps: { teams } }) => {
     const change = { name: undefined, tier: undefined, suspended };
     const changed = await teams.change(c.req.param("id") ?? "", change);
     return seeOther(teamPath(existing(changed, NO_SUCH_TEAM).id));
@@ -139,13 +139,13 @@ function submitSuspension(suspended: boolean): Handler {
 }
 
 /** Creates a key for a team and shows its secret, or the form again. */
-const submitTeamKey: Handler = async (c, { teams, credentials }) => {
+const submitTeamKey: PageHandler = async ({ c, deps: { teams, credentials }, credentialId }) => {
   const team = existing(await teams.get(c.req.param("id") ?? ""), NO_SUCH_TEAM);
   const form = c.get("form");
   const [name, scopes] = [form.get("key_name") ?? "", form.getAll("scopes")];
   showFormOnProblem(c, (problem) => teamView(c, team, { name, scopes, keyProblem: problem }));
   const spec = parseKey(bodyOf({ kind: "api_key", name, scopes }));
-  const created = await credentials.create(team, spec, c.get("principal").credentialId);
+  const created = await credentials.create(team, spec, credentialId);
   return showSecret(c, created, {
     title: `Key created for ${team.name}`,
     next: [teamPath(team.id), "to the team"],
@@ -153,7 +153,7 @@ const submitTeamKey: Handler = async (c, { teams, credentials }) => {
 };
 
 /** Redirects a reload of a secret's page to its team, because a secret is shown once. */
-const backToTeam: Handler = (c) => seeOther(teamPath(c.req.param("id") ?? ""));
+const backToTeam: PageHandler = ({ c }) => seeOther(teamPath(c.req.param("id") ?? ""));
 
 /** Fills in the form from a team. */
 function textsOfTeam(team: Team): Texts {
