@@ -21,8 +21,8 @@ import { answer, answerWrite } from "../http/answer.ts";
 import { type AppDeps, madeBy, type RequestContext } from "../http/context.ts";
 import { decodeCursor, encodeCursor, nameInPath, queryOf } from "../http/query.ts";
 import { type Endpoint, endpoints, ok, written } from "../openapi/describe.ts";
-import { cursorOf, limitOf } from "../openapi/fields.ts";
 import * as shape from "../openapi/wire.ts";
+import { listOf } from "./list.ts";
 
 /** An object with its fields, and with what its kind shows in addition. */
 export type ShownObject<Settings, More = unknown> =
@@ -253,16 +253,13 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
     [`list${name}s`]: {
       route: `GET ${path}`,
       access: teamKey("read"),
-      handler: async (c, deps, { team }) => {
+      ...listOf(`${kind}s`, page, CONFIG_PER_PAGE, async (c, deps, { team }) => {
         const query = parseObjectsQuery(queryOf(c));
         const { objects, next } = await deps.objects(of).list(team, query);
-        const items = await rowsOf(deps, team, objects);
-        return answer(c, 200, page.write({ items, cursor: next && encodeCursor(next) }));
-      },
+        return { items: await rowsOf(deps, team, objects), cursor: next && encodeCursor(next) };
+      }),
       summary: `List ${kind}s`,
       description: texts.list,
-      query: { limit: limitOf(CONFIG_PER_PAGE, `${kind}s`), cursor: cursorOf("cursor") },
-      answers: ok(`A page of ${kind}s.`, page),
       example: {
         ...hasMore ? { query: { limit: "1" } } : {},
         answer: { [`${kind}s`]: [shown], cursor: hasMore ? encodeCursor(slug) : null },

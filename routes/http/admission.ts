@@ -237,11 +237,10 @@ export interface HandlerDeps extends AppDeps {
  *
  * @param principal the caller; undefined on routes without a credential
  */
-export type Handler = (
-  c: RequestContext,
-  deps: HandlerDeps,
-  principal: Principal,
-) => Response | Promise<Response>;
+export type Handler = (...request: HandlerArguments) => Response | Promise<Response>;
+
+/** A request, the dependencies of handlers, and the caller. */
+export type HandlerArguments = [c: RequestContext, deps: HandlerDeps, principal: Principal];
 
 /** Seconds after which a team with too many long polls may retry. */
 const RETRY_SECONDS = "1";

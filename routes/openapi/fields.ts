@@ -20,6 +20,12 @@ export const day = z.string().meta({ format: "date" });
 export const dayOrInstant = z.union([instantText, day])
   .meta({ id: "DayOrInstant", description: "A UTC day such as 2026-01-31, or an instant." });
 
+/** Parameters of a range of instants. */
+export const RANGE = {
+  from: instantText.optional().describe("Start of the range, inclusive."),
+  to: instantText.optional().describe("End of the range, exclusive; not before `from`."),
+};
+
 /** A month in UTC. */
 export const month = z.string().meta({ pattern: "^(19[7-9][0-9]|20[0-9]{2})-(0[1-9]|1[0-2])$" });
 

@@ -103,7 +103,7 @@ export function listValue<Value>({ schema, write }: Wire<Value>): Wire<readonly 
 }
 
 /** A page of a list. */
-interface Page<Value> {
+export interface Page<Value> {
   readonly items: readonly Value[];
   readonly cursor: string | null;
 }

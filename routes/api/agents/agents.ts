@@ -114,11 +114,10 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
   listAgents: {
     route: "GET /v1/agents",
     access: teamKey("read"),
-    handler: async (c, { agents }) => {
+    handler: async (c, { agents }, { team }) => {
       const query = parseAgentsQuery(queryOf(c), parseAgentCursor);
-      const page = await agents.list(c.get("principal").team, query);
-      const { agents: items, next } = page;
-      const cursor = next === null ? null : agentCursor(next, query.sort);
+      const { agents: items, next } = await agents.list(team, query);
+      const cursor = next && agentCursor(next, query.sort);
       return answer(c, 200, agentPage.write({ items, cursor }));
     },
     summary: "List agents",

@@ -6,13 +6,12 @@ import {
   parseAuditQuery,
   type ReadAuditEntry,
 } from "../../../domain/teams/audit_log.ts";
-import { answer } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor, queryOf } from "../../http/query.ts";
-import { instantText } from "../../../domain/core/fields.ts";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
-import { endpoints, ok } from "../../openapi/describe.ts";
-import { cursorOf, jobId, limitOf } from "../../openapi/fields.ts";
+import { endpoints } from "../../openapi/describe.ts";
+import { jobId, RANGE } from "../../openapi/fields.ts";
 import * as shape from "../../openapi/wire.ts";
+import { listOf } from "../list.ts";
 
 /** Encodes a position in the log. */
 export function auditCursor({ at, name }: AuditPlace): string {
@@ -49,25 +48,16 @@ export const AUDIT_ENDPOINTS = endpoints("Audit log", {
   listAudit: {
     route: "GET /v1/audit",
     access: teamKeyOrOperator("admin"),
-    handler: async (c, { auditLog }) => {
+    ...listOf("entries", auditPage, ADMIN_PER_PAGE, async (c, { auditLog }, { team }) => {
       const query = parseAuditQuery(queryOf(c), parseAuditCursor);
-      const { entries, next } = await auditLog.page(c.get("principal").team.id, query);
-      const cursor = next === null ? null : auditCursor(next);
-      return answer(c, 200, auditPage.write({ items: entries, cursor }));
-    },
+      const { entries, next } = await auditLog.page(team.id, query);
+      return { items: entries, cursor: next && auditCursor(next) };
+    }, RANGE),
     summary: "Read the audit log",
     description:
       "Lists changes of credentials, the team, its rate card and its monitors, repricing jobs and " +
       "deletions, newest first. The operator's key reads the operator's own actions. Entries are kept as long " +
       "as the team exists.",
-    query: {
-      from: instantText.optional().describe("Start of the range, inclusive."),
-      to: instantText.optional()
-        .describe("End of the range, exclusive; not before `from`."),
-      limit: limitOf(ADMIN_PER_PAGE, "entries"),
-      cursor: cursorOf("cursor"),
-    },
-    answers: ok("A page of entries.", auditPage),
     example: {
       answer: {
         entries: [{

@@ -21,9 +21,10 @@ import { answer, fail } from "../../http/answer.ts";
 import { madeBy, type RequestContext } from "../../http/context.ts";
 import { idInPath, parseTimeCursor, queryOf, timeCursor } from "../../http/query.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
-import { cursorOf, idOf, limitOf } from "../../openapi/fields.ts";
+import { idOf } from "../../openapi/fields.ts";
 import { configSlug, noSuch, slugInPath } from "../objects.ts";
 import * as shape from "../../openapi/wire.ts";
+import { listOf } from "../list.ts";
 
 /** The same error for an unknown delivery and one of another team. */
 export const NO_SUCH_DELIVERY = notFound(
@@ -178,30 +179,24 @@ export const DELIVERY_ENDPOINTS = endpoints("Channels", {
   listDeliveries: {
     route: "GET /v1/deliveries",
     access: teamKey("read"),
-    handler: async (c, { deliveries }) => {
+    ...listOf("deliveries", deliveryPage, DELIVERIES_PER_PAGE, async (c, deps, principal) => {
       const query = parseDeliveriesQuery(queryOf(c));
-      const principal = c.get("principal");
-      const page = await deliveries.list(principal.team, query);
+      const { deliveries, next } = await deps.deliveries.list(principal.team, query);
       const showsAnswers = mayAdmin(principal);
-      const items = page.deliveries.map((delivery) => ({ ...delivery, showsAnswers }));
-      const cursor = page.next === null ? null : timeCursor(page.next);
-      return answer(c, 200, deliveryPage.write({ items, cursor }));
-    },
-    summary: "List deliveries",
-    description:
-      "Lists the messages to channels with every try, latest first. Deliveries are kept " +
-      `for ${DELIVERY_DAYS} days.`,
-    query: {
+      const items = deliveries.map((delivery) => ({ ...delivery, showsAnswers }));
+      return { items, cursor: next && timeCursor(next) };
+    }, {
       channel: configSlug.optional().describe("Only deliveries to the channel with this slug."),
       state: deliveryState.schema.optional().describe(
         "Only deliveries in this state; `dead` leaves out tests.",
       ),
       incident: idOf("inc").optional().describe("Only deliveries about this incident."),
       from: instantText.optional().describe("Earliest creation, inclusive."),
-      limit: limitOf(DELIVERIES_PER_PAGE, "deliveries"),
-      cursor: cursorOf("cursor"),
-    },
-    answers: ok("A page of deliveries.", deliveryPage),
+    }),
+    summary: "List deliveries",
+    description:
+      "Lists the messages to channels with every try, latest first. Deliveries are kept " +
+      `for ${DELIVERY_DAYS} days.`,
     example: {
       query: { channel: CHANNEL },
       answer: { deliveries: [DELIVERY], cursor: null },
@@ -211,9 +206,9 @@ export const DELIVERY_ENDPOINTS = endpoints("Channels", {
   getDelivery: {
     route: "GET /v1/deliveries/:id",
     access: teamKey("read"),
-    handler: async (c, { deliveries }) => {
+    handler: async (c, { deliveries }, { team }) => {
       const id = existing(idInPath(c, "whd"), NO_SUCH_DELIVERY);
-      return answerDelivery(c, await deliveries.read(c.get("principal").team, id));
+      return answerDelivery(c, await deliveries.read(team, id));
     },
     summary: "Read a delivery",
     description: "Returns one message to one channel, with every try.",

@@ -20,10 +20,11 @@ import { answer } from "../../http/answer.ts";
 import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";
 import { idInPath, parseTimeCursor, queryOf, timeCursor } from "../../http/query.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
-import { cursorOf, idOf, limitOf, slug } from "../../openapi/fields.ts";
+import { idOf, slug } from "../../openapi/fields.ts";
 import { configSlug } from "../objects.ts";
 import { RUN } from "../runs/examples.ts";
 import { incidentDetail, incidentPage, incidentValue, severity } from "./incident_json.ts";
+import { listOf } from "../list.ts";
 
 /** The same error for an unknown incident and one of another team. */
 export const NO_SUCH_INCIDENT = notFound("No such incident: list the incidents for their ids");
@@ -100,6 +101,18 @@ const RESOLVED = {
 
 const pathFields = { id: idOf("inc").describe("The incident's id.") };
 
+const FILTERS = {
+  state: z.enum(STATE_CHOICES).meta({ id: "IncidentStateChoice" }).optional().describe(
+    "Only incidents in this state; `unresolved`: open and acknowledged ones.",
+  ),
+  rule: configSlug.optional().describe("Only incidents of the rule with this slug."),
+  agent: slug().optional().describe("Only incidents of this agent."),
+  severity: severity.schema.optional().describe("Only incidents of this severity."),
+  from: instantText.optional().describe("Start of the range of openings, inclusive."),
+  to: instantText.optional()
+    .describe("End of the range of openings, exclusive; not before `from`."),
+};
+
 /** Operations whose examples open an incident. */
 const OPENING = ["putRule", "openRun", "appendEvents", "finishRun", "listIncidents"];
 
@@ -127,32 +140,14 @@ export const INCIDENT_ENDPOINTS = endpoints("Alerts", {
   listIncidents: {
     route: "GET /v1/incidents",
     access: teamKey("read"),
-    handler: async (c, { incidents, publicUrl }) => {
-      const query = parseIncidentsQuery(queryOf(c));
-      const page = await incidents.list(c.get("principal").team, query);
-      const items = page.incidents.map((incident) => incidentJson(incident, publicUrl));
-      const cursor = page.next === null ? null : timeCursor(page.next);
-      return answer(c, 200, incidentPage.write({ items, cursor }));
-    },
+    ...listOf("incidents", incidentPage, INCIDENTS_PER_PAGE, async (c, deps, { team }) => {
+      const { incidents, next } = await deps.incidents.list(team, parseIncidentsQuery(queryOf(c)));
+      const items = incidents.map((incident) => incidentJson(incident, deps.publicUrl));
+      return { items, cursor: next && timeCursor(next) };
+    }, FILTERS),
     summary: "List incidents",
     description: "Lists incidents by their opening, latest first. They are kept as long as the " +
       "records of runs.",
-    query: {
-      state: z.enum(STATE_CHOICES).meta({ id: "IncidentStateChoice" }).optional().describe(
-        "Only incidents in this state; `unresolved`: open and acknowledged ones.",
-      ),
-      rule: configSlug.optional()
-        .describe("Only incidents of the rule with this slug."),
-      agent: slug().optional().describe("Only incidents of this agent."),
-      severity: severity.schema.optional()
-        .describe("Only incidents of this severity."),
-      from: instantText.optional().describe("Start of the range of openings, inclusive."),
-      to: instantText.optional()
-        .describe("End of the range of openings, exclusive; not before `from`."),
-      limit: limitOf(INCIDENTS_PER_PAGE, "incidents"),
-      cursor: cursorOf("cursor"),
-    },
-    answers: ok("A page of incidents.", incidentPage),
     example: {
       query: { state: "unresolved" },
       answer: { incidents: [INCIDENT], cursor: null },
@@ -162,10 +157,9 @@ export const INCIDENT_ENDPOINTS = endpoints("Alerts", {
   getIncident: {
     route: "GET /v1/incidents/:id",
     access: teamKey("read"),
-    handler: async (c, deps) => {
+    handler: async (c, deps, { team }) => {
       const id = existing(idInPath(c, "inc"), NO_SUCH_INCIDENT);
-      const incident = await deps.incidents.read(c.get("principal").team, id);
-      return answerIncident(c, deps, incident);
+      return answerIncident(c, deps, await deps.incidents.read(team, id));
     },
     summary: "Read an incident",
     description: "Returns an incident with its timeline.",

@@ -25,8 +25,9 @@ import { decodeCursor, encodeCursor, queryOf } from "../../http/query.ts";
 import { z } from "zod";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { created, endpoints, ok } from "../../openapi/describe.ts";
-import { cursorOf, idOf, limitOf, slug } from "../../openapi/fields.ts";
+import { idOf, slug } from "../../openapi/fields.ts";
 import * as shape from "../../openapi/wire.ts";
+import { listOf } from "../list.ts";
 
 /** Creates a team's credential from the body, and returns its secret, which is shown only once. */
 export async function answerNewKey(
@@ -174,7 +175,7 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
   createKey: {
     route: "POST /v1/keys",
     access: teamKey("admin"),
-    handler: (c, deps) => answerNewKey(deps, c, c.get("principal").team),
+    handler: (c, deps, { team }) => answerNewKey(deps, c, team),
     summary: "Create a credential",
     description:
       "Creates a team key with scopes (only `ingest` by default), or a ping token for one " +
@@ -192,22 +193,14 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
   listKeys: {
     route: "GET /v1/keys",
     access: teamKey("admin"),
-    handler: async (c, { credentials }) => {
-      const query = parseKeysQuery(queryOf(c), keyIdOf);
-      const { records, next } = await credentials.list(c.get("principal").team, query);
-      const cursor = next === null ? null : encodeCursor(next);
-      return answer(c, 200, keyPage.write({ items: records, cursor }));
-    },
+    ...listOf("credentials", keyPage, ADMIN_PER_PAGE, async (c, { credentials }, { team }) => {
+      const { records, next } = await credentials.list(team, parseKeysQuery(queryOf(c), keyIdOf));
+      return { items: records, cursor: next && encodeCursor(next) };
+    }, { agent: slug().optional().describe("Ping tokens of this agent only.") }),
     summary: "List credentials",
     description:
       "Oldest first, including revoked and replaced credentials, without secrets. With " +
       "`agent`, a page may have fewer items than `limit`: continue until `cursor` is null.",
-    query: {
-      agent: slug().optional().describe("Ping tokens of this agent only."),
-      limit: limitOf(ADMIN_PER_PAGE, "credentials"),
-      cursor: cursorOf("cursor"),
-    },
-    answers: ok("A page of credentials.", keyPage),
     example: {
       query: { agent: "nightly" },
       answer: { keys: [{ ...KEY, last_used_at: null }], cursor: null },

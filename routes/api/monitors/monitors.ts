@@ -1,7 +1,6 @@
 /** Endpoints of monitors: `/v1/monitors`, and the monitor and the flips of an agent. */
 import { existing, notFound, type Problem } from "../../../domain/core/errors.ts";
 import { z } from "zod";
-import { instantText } from "../../../domain/core/fields.ts";
 import { monitorBody, MONITORS, parsePause, pauseBody } from "../../../domain/monitors/body.ts";
 import { createMonitor, MONITOR_STATES, pauseMonitor } from "../../../domain/monitors/monitor.ts";
 import {
@@ -15,7 +14,7 @@ import { answer, answerWrite } from "../../http/answer.ts";
 import { madeBy, type RequestContext } from "../../http/context.ts";
 import { decodeCursor, encodeCursor, nameInPath, queryOf } from "../../http/query.ts";
 import { endpoints, ok, written } from "../../openapi/describe.ts";
-import { cursorOf, limitOf, slug } from "../../openapi/fields.ts";
+import { RANGE, slug } from "../../openapi/fields.ts";
 import { NO_SUCH_AGENT } from "../agents/agents.ts";
 import {
   deletedMonitorValue,
@@ -32,6 +31,7 @@ import {
 } from "./monitor_json.ts";
 import { Query } from "../../../domain/core/query.ts";
 import { isAgent } from "../../../domain/core/rules.ts";
+import { listOf } from "../list.ts";
 
 /** The same error for an agent without a monitor, an unknown agent, and an agent of another team. */
 export const NO_SUCH_MONITOR = notFound(
@@ -168,9 +168,9 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
   deleteMonitor: {
     route: "DELETE /v1/agents/:slug/monitor",
     access: teamKey("admin"),
-    handler: async (c, deps) => {
+    handler: async (c, deps, { team }) => {
       const agent = agentInPath(c, NO_SUCH_MONITOR);
-      const removed = await deps.monitors.remove(c.get("principal").team, agent, madeBy(c, deps));
+      const removed = await deps.monitors.remove(team, agent, madeBy(c, deps));
       return answer(c, 200, deletedMonitorValue.write(existing(removed, NO_SUCH_MONITOR)));
     },
     summary: "Delete the monitor of an agent",
@@ -237,22 +237,16 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
   listMonitors: {
     route: "GET /v1/monitors",
     access: teamKey("read"),
-    handler: async (c, deps, { team }) => {
-      const query = parseMonitorsQuery(queryOf(c));
-      const page = await deps.monitors.list(team, query);
-      const cursor = page.next === null ? null : encodeCursor(page.next);
-      const items = await monitorRows(deps, team, page.monitors);
-      return answer(c, 200, monitorPage.write({ items, cursor }));
-    },
-    summary: "List monitors",
-    description: "Lists monitors by the slug of their agent.",
-    query: {
+    ...listOf("monitors", monitorPage, MONITORS_PER_PAGE, async (c, deps, { team }) => {
+      const { monitors, next } = await deps.monitors.list(team, parseMonitorsQuery(queryOf(c)));
+      const items = await monitorRows(deps, team, monitors);
+      return { items, cursor: next && encodeCursor(next) };
+    }, {
       state: z.enum(MONITOR_STATES).meta({ id: "MonitorState" }).optional()
         .describe("Only monitors in this state."),
-      limit: limitOf(MONITORS_PER_PAGE, "monitors"),
-      cursor: cursorOf("cursor"),
-    },
-    answers: ok("A page of monitors.", monitorPage),
+    }),
+    summary: "List monitors",
+    description: "Lists monitors by the slug of their agent.",
     example: {
       query: { state: "up" },
       answer: { monitors: [answers.monitor], cursor: null },
@@ -262,26 +256,18 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
   listFlips: {
     route: "GET /v1/agents/:slug/flips",
     access: teamKey("read"),
-    handler: async (c, { monitors }, { team }) => {
+    ...listOf("flips", flipPage, MONITORS_PER_PAGE, async (c, { monitors }, { team }) => {
       const query = parseFlipsQuery(queryOf(c));
       const agent = agentInPath(c, NO_SUCH_MONITOR);
       existing(await monitors.read(team, agent), NO_SUCH_MONITOR);
       const { flips, next } = await monitors.flips(team, agent, query);
-      const cursor = next === null ? null : encodeCursor(String(next));
-      return answer(c, 200, flipPage.write({ items: flips, cursor }));
-    },
+      return { items: flips, cursor: next === null ? null : encodeCursor(String(next)) };
+    }, RANGE),
     summary: "List the flips of a monitor",
     description:
       "Lists the changes of its state, latest first, and the times in which the service " +
       "was not there to judge, as `unknown`. Flips are kept for 400 days.",
     pathFields,
-    query: {
-      from: instantText.optional().describe("Start of the range, inclusive."),
-      to: instantText.optional().describe("End of the range, exclusive; not before `from`."),
-      limit: limitOf(MONITORS_PER_PAGE, "flips"),
-      cursor: cursorOf("cursor"),
-    },
-    answers: ok("A page of flips.", flipPage),
     errors: ["not_found"],
     example: {
       path: { slug: AGENT },

@@ -20,7 +20,7 @@ import { answerNewKey, answerSecret, newCredentialBody, newKey } from "../keys/k
 import { z } from "zod";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { created, endpoints, ok } from "../../openapi/describe.ts";
-import { cursorOf, jobId, limitOf, month } from "../../openapi/fields.ts";
+import { jobId, month } from "../../openapi/fields.ts";
 import { instantValue, pageValue, wire } from "../../openapi/wire.ts";
 import type { TeamStore } from "../../../kv/teams/teams.ts";
 import type { Handler } from "../../http/admission.ts";
@@ -35,6 +35,7 @@ import {
 import { planOfTeam } from "../../../domain/teams/plans.ts";
 import * as shape from "../../openapi/wire.ts";
 import type { UsageStore } from "../../../kv/teams/usage.ts";
+import { listOf } from "../list.ts";
 
 /** Months listed. */
 const MONTHS_MAX = 12;
@@ -67,10 +68,10 @@ export async function readUsage(usage: UsageStore, team: Team, month: string, no
   };
 }
 
-export const getUsage: Handler = async (c, { usage, environment }) => {
+export const getUsage: Handler = async (c, { usage, environment }, { team }) => {
   const nowMs = environment.now();
   const query = parseUsageQuery(queryOf(c), nowMs);
-  const view = await readUsage(usage, c.get("principal").team, query, nowMs);
+  const view = await readUsage(usage, team, query, nowMs);
   return answerTagged(c, usageAnswer.write(view));
 };
 
@@ -233,16 +234,12 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
   listTeams: {
     route: "GET /v1/teams",
     access: OPERATOR_ONLY,
-    handler: async (c, { teams }) => {
-      const query = parsePage(queryOf(c), teamIdOf);
-      const { teams: items, next } = await teams.page(query);
-      const cursor = next === null ? null : encodeCursor(next);
-      return answer(c, 200, teamPage.write({ items, cursor }));
-    },
+    ...listOf("teams", teamPage, ADMIN_PER_PAGE, async (c, { teams }) => {
+      const { teams: items, next } = await teams.page(parsePage(queryOf(c), teamIdOf));
+      return { items, cursor: next && encodeCursor(next) };
+    }),
     summary: "List teams",
     description: "Lists all teams, ordered by id.",
-    query: { limit: limitOf(ADMIN_PER_PAGE, "teams"), cursor: cursorOf("cursor") },
-    answers: ok("A page of teams.", teamPage),
     example: { answer: { teams: [TEAM], cursor: null }, needs: ["createTeam"] },
   },
   getTeam: {
