@@ -14,6 +14,7 @@ import { readQuota } from "../api/teams/teams.ts";
 import { SHUTTING_DOWN } from "../api/service/service.ts";
 import { DASHBOARD_PATH, SIGN_IN, VIEW_PATH } from "./layout/paths.ts";
 import {
+  answerVisit,
   type DashboardPage,
   get,
   renderProblemPage,
@@ -142,7 +143,7 @@ function routesOf(pages: readonly DashboardPage[], deps: HandlerDeps): Route[] {
   const forms = pages.flatMap(({ path, access, handler, routes = [] }) =>
     [get(path, handler), ...routes].map((route) => {
       const needed = route.access ?? access;
-      const handle: Handle = (c) => route.handler(visitOf(c, deps));
+      const handle: Handle = (c) => answerVisit(visitOf(c, deps), route.handler);
       return {
         ...route,
         access: needed,

@@ -8,7 +8,7 @@ import { scheduleWords } from "../../../domain/monitors/schedule.ts";
 import { AGENT_DAYS } from "../../../domain/spend/agent_days.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
 import * as paths from "../layout/paths.ts";
-import { seeOther, showFormOnProblem, showPage } from "../layout/page.tsx";
+import { seeOther, showFormOnProblem } from "../layout/page.tsx";
 import { Ago, Crumbs, Done, Money, Section, Status, Tabs, Tiles } from "../components/elements.tsx";
 import { bodyOf, formOf, FormProblem } from "../components/form_fields.tsx";
 import { FAILURES } from "../components/run_state.tsx";
@@ -28,7 +28,7 @@ export const showAgent = ofAgent(async (c, scope) => {
   const { agent, record: { name, notes, archived } } = scope;
   const asked = scope.confirms ? "monitor" : c.req.query("tab");
   const [current, , show] = TABS.find(([part]) => part === asked) ?? TABS[0];
-  return showPage(c, {
+  return {
     title: name ?? agent,
     subtitle: name !== null && ["Slug: ", <code>{agent}</code>],
     crumbs: <Crumbs links={[["Agents", paths.AGENTS_PATH]]} />,
@@ -54,7 +54,7 @@ export const showAgent = ofAgent(async (c, scope) => {
         {await show(scope)}
       </>
     ),
-  });
+  };
 });
 
 /** Tabs: the name in the query, the label and the content; the first one is the default. */

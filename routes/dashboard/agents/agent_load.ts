@@ -45,7 +45,7 @@ async function readScope({ c, deps, team, isAdmin }: Visit) {
 
 /** Handles a request for the agent that its path names. */
 export function ofAgent(
-  handle: (c: RequestContext, scope: AgentScope) => Promise<Response>,
+  handle: (c: RequestContext, scope: AgentScope) => ReturnType<PageHandler>,
 ): PageHandler {
   return async (visit) => await handle(visit.c, existing(await readScope(visit), NO_SUCH_AGENT));
 }

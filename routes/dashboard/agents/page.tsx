@@ -1,14 +1,7 @@
 /** `/dashboard/agents`: the board of a team's agents, those in trouble first. */
 import { teamKey } from "../../http/access.ts";
 import { queryOf } from "../../http/query.ts";
-import {
-  type DashboardPage,
-  get,
-  type PageHandler,
-  post,
-  showPage,
-  type Visit,
-} from "../layout/page.tsx";
+import { type DashboardPage, get, type PageHandler, post, type Visit } from "../layout/page.tsx";
 import { agentPath, AGENTS_PATH } from "../layout/paths.ts";
 import { readPreferences, shownZone } from "../layout/preferences.ts";
 import { Empty, reloading, Section, Tabs } from "../components/elements.tsx";
@@ -35,7 +28,7 @@ const showAgents: PageHandler = async (visit) => {
   const sort = query.isBySlug ? "agent" : "state";
   const texts = { q: query.q ?? "", sort, archived: String(query.archived) };
   const { text, choice } = formOf(texts, null);
-  return showPage(c, {
+  return {
     title: "Agents",
     subtitle: <span id="board-sums">{sumsText(board)}</span>,
     body: (
@@ -78,7 +71,7 @@ const showAgents: PageHandler = async (visit) => {
         )}
       </>
     ),
-  });
+  };
 };
 
 /** Seconds between updates of the board. */

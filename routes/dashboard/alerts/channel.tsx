@@ -23,7 +23,7 @@ import { CHANNEL_PAGES, channelFields, showSecret } from "./channel_form.tsx";
 import { HealthOf } from "./channels.tsx";
 import { deliveryTable, tryText, TYPE_LABELS } from "./delivery_table.tsx";
 import { listDeliveries } from "./alerts_load.ts";
-import { readSetup, showAlerts, withTabs } from "./frame.tsx";
+import { readSetup, withTabs } from "./frame.tsx";
 import { channelPath, DELIVERIES_PATH } from "./paths.ts";
 
 /** Latest deliveries shown. */
@@ -40,7 +40,7 @@ type Content = Awaited<ReturnType<typeof load>>;
 
 export const showChannel = ofObject(CHANNEL_PAGES, async (visit, channel) => {
   const content = await load(visit, channel);
-  return showAlerts(visit.c, content.setup, "channels", channelView(visit, content));
+  return withTabs(content.setup, "channels", channelView(visit, content));
 });
 
 function channelView(
@@ -193,7 +193,7 @@ export const submitTest = ofObject(CHANNEL_PAGES, async (visit, channel) => {
   const result = await deps.channelTester.test(team, channel.slug, madeBy(c, deps));
   const tested = existing(result, noSuch("channel"));
   const content = await load(visit, channel);
-  return showAlerts(c, content.setup, "channels", channelView(visit, content, { tested }));
+  return withTabs(content.setup, "channels", channelView(visit, content, { tested }));
 });
 
 /** Replaces the secret of a webhook and shows the new one, or shows the form again. */
@@ -204,13 +204,13 @@ export const submitRotation = ofObject(CHANNEL_PAGES, async (visit, channel) => 
   const { setup } = content;
   showFormOnProblem(
     c,
-    (problem) => withTabs(c, setup, "channels", channelView(visit, content, { problem })),
+    (problem) => withTabs(setup, "channels", channelView(visit, content, { problem })),
   );
   const hours = readInteger(c.get("form").get("overlap_hours") ?? "");
   const overlap = parseChannelRotation(bodyOf({ overlap_hours: hours }));
   const rotated = await deps.channels.rotate(team, slug, overlap, madeBy(c, deps));
   const { secret } = existing(rotated, noSuch("channel"));
-  return showSecret(c, setup, slug, secret, "Secret rotated");
+  return showSecret(setup, slug, secret, "Secret rotated");
 });
 
 /** Redirects a reload of a secret's page to its channel, because a secret is shown once. */

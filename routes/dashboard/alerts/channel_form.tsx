@@ -10,14 +10,13 @@ import {
 } from "../../../domain/channels/channel.ts";
 import { CHANNELS } from "../../../domain/channels/channel_body.ts";
 import { MESSAGE_EVENTS } from "../../../domain/channels/message.ts";
-import type { RequestContext } from "../../http/context.ts";
 import { Copyable, InlineNotice, SAVED } from "../components/elements.tsx";
-import { seeOther } from "../layout/page.tsx";
+import { seeOther, type View } from "../layout/page.tsx";
 import { type FieldBuilder, type FormValues, isStored } from "../objects/form.tsx";
 import { readAll } from "../objects/known_values.tsx";
 import { ObjectCrumbs, type ObjectPages } from "../objects/pages.tsx";
 import { TYPE_LABELS } from "./delivery_table.tsx";
-import { alertFrame, type AlertSetup, readSetup, showAlerts } from "./frame.tsx";
+import { alertFrame, type AlertSetup, readSetup, withTabs } from "./frame.tsx";
 import { channelPath, CHANNELS_PATH } from "./paths.ts";
 
 /** Builds the field of a secret, which is never filled in. */
@@ -120,18 +119,17 @@ export const CHANNEL_PAGES: ObjectPages<ChannelSettings, OpenedChannelSettings> 
   done: async (visit, { object: { slug }, secret }) =>
     secret === undefined
       ? seeOther(channelPath(slug) + SAVED)
-      : showSecret(visit.c, await readSetup(visit), slug, secret, "Channel created"),
+      : showSecret(await readSetup(visit), slug, secret, "Channel created"),
 };
 
 /** Shows the signing secret of a webhook. No other page contains it. */
 export function showSecret(
-  c: RequestContext,
   setup: AlertSetup,
   slug: string,
   secret: string,
   title: string,
-): Response {
-  return showAlerts(c, setup, "channels", {
+): View {
+  return withTabs(setup, "channels", {
     title,
     status: 201,
     crumbs: <ObjectCrumbs of={CHANNEL_PAGES} />,

@@ -7,7 +7,7 @@ import type { RequestContext } from "../../http/context.ts";
 import { Tabs } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 import { readAll } from "../objects/known_values.tsx";
-import { showPage, type View, type Visit } from "../layout/page.tsx";
+import type { View, Visit } from "../layout/page.tsx";
 import { ALERTS_PATH } from "../layout/paths.ts";
 import * as paths from "./paths.ts";
 
@@ -15,7 +15,7 @@ import * as paths from "./paths.ts";
 export type AlertSetup = Awaited<ReturnType<typeof readSetup>>;
 
 /** Reads the rules, channels and silences of the session's team. */
-export async function readSetup({ deps, team, isAdmin }: Visit) {
+export async function readSetup({ c, deps, team, isAdmin }: Visit) {
   const [rules, channels, silences] = await Promise.all([
     readAll(deps.objects(RULES), team),
     readAll(deps.channels, team),
@@ -31,6 +31,8 @@ export async function readSetup({ deps, team, isAdmin }: Visit) {
     /** Number of enabled channels that do not work. */
     failing: channels.filter(isFailing).length,
     now: deps.environment.now(),
+    /** Numbers of open incidents. */
+    open: openCounts(c),
     /** True if the session may change something. */
     isAdmin,
   };
@@ -40,15 +42,15 @@ export async function readSetup({ deps, team, isAdmin }: Visit) {
 type Part = "open" | "history" | "rules" | "channels" | "deliveries" | "silences";
 
 /** Puts the tabs of the area above a page. */
-export function withTabs(c: RequestContext, setup: AlertSetup, part: Part, view: View): View {
-  const { rules, channels, failing, silences, now } = setup;
+export function withTabs(setup: AlertSetup, part: Part, view: View): View {
+  const { rules, channels, failing, silences, now, open } = setup;
   const silenced =
     silences.filter(({ settings: { fromMs, untilMs } }) => fromMs <= now && now < untilMs).length;
   const tag = (count: number, name = "tag", noun = "") =>
     count === 0 ? null : <span class={name}>{formatCount(count)}{noun}</span>;
   const working = tag(failing, "tag warn", " failing") ?? tag(channels.length);
   const tabs = [
-    ["open", "Open", ALERTS_PATH, tag(sumOf(openCounts(c)), "tag bad")],
+    ["open", "Open", ALERTS_PATH, tag(sumOf(open), "tag bad")],
     ["history", "History", paths.HISTORY_PATH, null],
     ["rules", "Rules", paths.RULES_PATH, tag(rules.length)],
     ["channels", "Channels", paths.CHANNELS_PATH, working],
@@ -63,13 +65,8 @@ export function withTabs(c: RequestContext, setup: AlertSetup, part: Part, view:
 export function alertFrame(part: Part) {
   return async (visit: Visit) => {
     const setup = await readSetup(visit);
-    return (view: View) => withTabs(visit.c, setup, part, view);
+    return (view: View) => withTabs(setup, part, view);
   };
-}
-
-/** Shows a page of the area below its tabs. */
-export function showAlerts(c: RequestContext, setup: AlertSetup, part: Part, view: View) {
-  return showPage(c, withTabs(c, setup, part, view));
 }
 
 /** Returns the numbers of open incidents, which the top bar has read. */

@@ -14,7 +14,7 @@ import { At } from "../components/elements.tsx";
 import { ownPage, queryText } from "../layout/paths.ts";
 import { type PageHandler, seeOther } from "../layout/page.tsx";
 import { DELIVERY_LABELS, deliveryTable } from "./delivery_table.tsx";
-import { readSetup, showAlerts } from "./frame.tsx";
+import { readSetup, withTabs } from "./frame.tsx";
 import { KnownLists, readKnownAgents } from "../objects/known_values.tsx";
 import { countText, IncidentMark, openFor, RESOLVED_LABELS } from "./labels.tsx";
 import { CHANNELS_PATH, DELIVERIES_PATH, HISTORY_PATH, incidentPath } from "./paths.ts";
@@ -63,7 +63,7 @@ export const showHistory: PageHandler = async (visit) => {
     ],
     next: nextPath(HISTORY_PATH, texts, next && timeCursor(next)),
   });
-  return showAlerts(c, setup, "history", view);
+  return withTabs(setup, "history", view);
 };
 
 const columnsAt = (now: number): readonly Column<Incident>[] => [
@@ -119,7 +119,7 @@ export const showDeliveries: PageHandler = async (visit) => {
     ],
     next: nextPath(DELIVERIES_PATH, filters, next && timeCursor(next)),
   });
-  return showAlerts(c, setup, "deliveries", view);
+  return withTabs(setup, "deliveries", view);
 };
 
 /** Sends a delivery again, and returns to the page that lists it. */

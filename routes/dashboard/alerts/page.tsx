@@ -13,7 +13,7 @@ import { enableRoute, objectRoutes } from "../objects/pages.tsx";
 import { CHANNEL_PAGES } from "./channel_form.tsx";
 import { backToChannel, showChannel, submitRotation, submitTest } from "./channel.tsx";
 import { showChannels } from "./channels.tsx";
-import { type AlertSetup, openCounts, readSetup, showAlerts, sumOf } from "./frame.tsx";
+import { type AlertSetup, openCounts, readSetup, sumOf, withTabs } from "./frame.tsx";
 import { showDeliveries, showHistory, submitResend } from "./lists.tsx";
 import { incidentEntry } from "./entries.tsx";
 import { IncidentPanels } from "./incident.tsx";
@@ -36,7 +36,7 @@ const showOpen: PageHandler = async (visit) => {
   const read = named === null ? null : await deps.incidents.read(team, named);
   const incident = id === undefined ? incidents[0] ?? null : existing(read, NO_SUCH_INCIDENT);
   const open = sumOf(counts);
-  return showAlerts(c, setup, "open", {
+  return withTabs(setup, "open", {
     title: id === undefined || incident === null ? "Alerts" : incident.title,
     heading: "Alerts",
     subtitle: `${open || "None"} open` +

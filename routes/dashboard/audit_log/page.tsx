@@ -11,7 +11,7 @@ import {
 import { teamKeyOrOperator } from "../../http/access.ts";
 import { auditCursor, parseAuditCursor } from "../../api/audit_log/audit_log.ts";
 import { queryOf } from "../../http/query.ts";
-import { type DashboardPage, type PageHandler, showPage } from "../layout/page.tsx";
+import type { DashboardPage, PageHandler } from "../layout/page.tsx";
 import { type Column, FilterForm, listPage, nextPath } from "../components/table.tsx";
 import { At } from "../components/elements.tsx";
 import { exactText } from "../assets/time.js";
@@ -59,7 +59,7 @@ const showAuditLog: PageHandler = async ({ c, deps, team, principal: { grant } }
   // A date field cannot show the time of an instant.
   const days = { from: texts.from?.slice(0, 10) ?? "", to: texts.to?.slice(0, 10) ?? "" };
   const { day, choice } = formOf({ ...texts, ...days }, null);
-  const view = listPage({
+  return listPage({
     title: "Audit",
     filters: (
       <FilterForm action={paths.AUDIT_LOG_PATH}>
@@ -92,7 +92,6 @@ const showAuditLog: PageHandler = async ({ c, deps, team, principal: { grant } }
       next && auditCursor(next),
     ),
   });
-  return showPage(c, view);
 };
 
 /**

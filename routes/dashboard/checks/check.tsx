@@ -16,7 +16,7 @@ import { objectView, ofObject } from "../objects/pages.tsx";
 import { type Column, column, numberColumn, Table, tableSection } from "../components/table.tsx";
 import { actorNames } from "../keys/labels.tsx";
 import { agentPath, checkPath } from "../layout/paths.ts";
-import { showPage, type Visit } from "../layout/page.tsx";
+import type { Visit } from "../layout/page.tsx";
 import {
   appliesWords,
   chartDays,
@@ -61,25 +61,22 @@ type Content = Awaited<ReturnType<typeof load>>;
 export const showCheck = ofObject(CHECK_PAGES, async (visit, check) => {
   const { slug, settings } = check;
   const content = await load(visit, check);
-  return showPage(
-    visit.c,
-    objectView(visit, CHECK_PAGES, slug, {
-      subtitle: settings.description ?? undefined,
-      buttons: <a class="btn" href={checkPath(slug, "/edit")}>Edit</a>,
-      deletion: "Its statistics are deleted, and it judges no further runs. Runs that it judged " +
-        "keep its results.",
-      body: (
-        <>
-          <div class="cols two">
-            <Days {...content} />
-            <Definition {...content} />
-          </div>
-          <Failures {...content} />
-          <Agents {...content} />
-        </>
-      ),
-    }),
-  );
+  return objectView(visit, CHECK_PAGES, slug, {
+    subtitle: settings.description ?? undefined,
+    buttons: <a class="btn" href={checkPath(slug, "/edit")}>Edit</a>,
+    deletion: "Its statistics are deleted, and it judges no further runs. Runs that it judged " +
+      "keep its results.",
+    body: (
+      <>
+        <div class="cols two">
+          <Days {...content} />
+          <Definition {...content} />
+        </div>
+        <Failures {...content} />
+        <Agents {...content} />
+      </>
+    ),
+  });
 });
 
 /** Colours of the chart, from the bottom up, with their labels. */

@@ -13,7 +13,7 @@ import { bodyOf } from "../components/form_fields.tsx";
 import { bodyIn, type FieldBuilder, type FormValues, newPathOf } from "../objects/form.tsx";
 import { type KnownValues, matchFields, readKnownValues } from "../objects/known_values.tsx";
 import { formOf, formView, type ObjectPages, ofObject } from "../objects/pages.tsx";
-import { seeOther, showPage, type Visit } from "../layout/page.tsx";
+import { seeOther, type Visit } from "../layout/page.tsx";
 import { checkPath, CHECKS_PATH, queryText } from "../layout/paths.ts";
 import { LanguageHelp } from "./language.tsx";
 import { SEVERITY_WORDS, TrialOutcome, TRIED_RUNS } from "./outcome.tsx";
@@ -105,8 +105,7 @@ async function openForm({ c, deps, team }: Visit) {
 
 export const showCheckForm = ofObject(
   CHECK_PAGES,
-  async (visit, check) =>
-    showPage(visit.c, formView(CHECK_PAGES, await openForm(visit), formOf(CHECK_PAGES, check))),
+  async (visit, check) => formView(CHECK_PAGES, await openForm(visit), formOf(CHECK_PAGES, check)),
 );
 
 /** Judges the latest runs by the check as it is typed. Stores nothing. */

@@ -14,13 +14,7 @@ import { type CommandTarget, commandTarget } from "../components/first_command.t
 import { bodyOf } from "../components/form_fields.tsx";
 import { Ago, Copyable, InlineNotice, Section } from "../components/elements.tsx";
 import { type Column, column, nameColumn, NONE, Table } from "../components/table.tsx";
-import {
-  type DashboardPage,
-  type PageHandler,
-  post,
-  showPage,
-  type Visit,
-} from "../layout/page.tsx";
+import { type DashboardPage, type PageHandler, post, type Visit } from "../layout/page.tsx";
 import { CONNECT_PATH, queryText } from "../layout/paths.ts";
 
 const showConnect: PageHandler = (visit) => showProduct(visit, visit.c.req.query("product"), null);
@@ -55,7 +49,7 @@ interface HeardProduct extends Product {
  * @param secret the secret of a new key; null for none
  */
 async function showProduct(visit: Visit, slug: string | undefined, secret: string | null) {
-  const { c, deps, team, isAdmin } = visit;
+  const { deps, team, isAdmin } = visit;
   const [times, target] = await Promise.all([
     deps.productUses.read(team.id, PRODUCTS.map((product) => product.slug)),
     commandTarget(visit),
@@ -68,7 +62,7 @@ async function showProduct(visit: Visit, slug: string | undefined, secret: strin
   const rows = heard.toSorted((a, b) => (b.heardAt ?? 0) - (a.heardAt ?? 0));
   const shown = heard.find((product) => product.slug === slug) ?? rows[0] as HeardProduct;
   const placeholder = `apk_${deps.region}_…`;
-  return showPage(c, {
+  return {
     title: "Connect",
     subtitle: "A trace of OpenTelemetry is a run. Point the exporter of your agent here.",
     status: secret === null ? 200 : 201,
@@ -96,7 +90,7 @@ async function showProduct(visit: Visit, slug: string | undefined, secret: strin
         </Section>
       </>
     ),
-  });
+  };
 }
 
 const EVIDENCE: Readonly<Record<Product["evidence"], string>> = {

@@ -10,7 +10,6 @@ import {
   type PageHandler,
   seeOther,
   showFormOnProblem,
-  showPage,
   type View,
   type Visit,
 } from "../layout/page.tsx";
@@ -27,7 +26,7 @@ export const showKey: PageHandler = async (visit) => {
   const { c, deps: { credentials, environment }, team } = visit;
   const record = existing(await credentials.read(team, c.req.query("id") ?? ""), NO_SUCH_KEY);
   const confirm = isLive(record, environment.now()) ? confirmedIn(c, "rotate", "revoke") : null;
-  return showPage(c, keyView(visit, record, confirm));
+  return keyView(visit, record, confirm);
 };
 
 /** Rotates a credential and shows the new secret, or the form again. */
@@ -154,7 +153,7 @@ export function showSecret(c: RequestContext, created: NewSecret, view: {
   readonly next?: readonly [path: string, label: string];
   /** A notice about the replaced secret. */
   readonly notice?: Child;
-}): Response {
+}): View {
   const { record, secret } = created;
   const next = record.grant.kind === "ping_token"
     ? [agentPath(record.grant.agent), "to the agent"]
@@ -180,7 +179,7 @@ export function showSecret(c: RequestContext, created: NewSecret, view: {
       </p>
     </>
   );
-  return showPage(c, { title: view.title, status: 201, body });
+  return { title: view.title, status: 201, body };
 }
 
 /** Builds command lines for a shell or a crontab that run unchanged, with their titles. */

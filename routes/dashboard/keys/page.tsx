@@ -11,7 +11,6 @@ import {
   type PageHandler,
   post,
   showFormOnProblem,
-  showPage,
   type View,
 } from "../layout/page.tsx";
 import { agentPath, KEYS_PATH, newKeyPath } from "../layout/paths.ts";
@@ -34,7 +33,7 @@ const showKeys: PageHandler = async (visit) => {
     <a href={newKeyPath("ping_token", agent)}>Create one</a>,
     ", or see the next page.",
   ];
-  const view = listPage({
+  return listPage({
     title: "Keys",
     aside: (
       <>
@@ -66,13 +65,12 @@ const showKeys: PageHandler = async (visit) => {
     empty: ["No ping token here", advice],
     next: nextPath(KEYS_PATH, { agent, limit }, next && encodeCursor(next)),
   });
-  return showPage(c, view);
 };
 
 const showNewKey: PageHandler = async ({ c, deps, team }) => {
   const { kind, agent = "" } = c.req.query();
   const agents = await readKnownAgents(deps, team);
-  return showPage(c, newKeyView(agents, kind, { agent }, ["ingest"], null));
+  return newKeyView(agents, kind, { agent }, ["ingest"], null);
 };
 
 /** Creates a credential and shows its secret, or the form again. */

@@ -21,8 +21,16 @@ export function visitOf(c: RequestContext, deps: HandlerDeps) {
   return { c, deps, principal, team, credentialId, isAdmin: principal && mayAdmin(principal) };
 }
 
-/** Answers a request for a page. */
-export type PageHandler = (visit: Visit) => Response | Promise<Response>;
+/** Answers a request for a page: with the page to show, or with another response. */
+export type PageHandler = (visit: Visit) => Answer | Promise<Answer>;
+
+type Answer = View | Response;
+
+/** Returns the response of a page's handler. */
+export async function answerVisit(visit: Visit, handle: PageHandler): Promise<Response> {
+  const answer = await handle(visit);
+  return answer instanceof Response ? answer : showPage(visit.c, answer);
+}
 
 /** A page, as its folder exports it to the table of pages. */
 export interface DashboardPage {

@@ -4,7 +4,7 @@ import type { ConfigObject } from "../../../domain/config/objects.ts";
 import { Done } from "../components/elements.tsx";
 import { capitalized } from "../components/format.ts";
 import { type Column, column, listPage, nameColumn, tableSection } from "../components/table.tsx";
-import { type PageHandler, showPage, type Visit } from "../layout/page.tsx";
+import type { PageHandler, Visit } from "../layout/page.tsx";
 import { newPathOf } from "./form.tsx";
 import { readAll } from "./known_values.tsx";
 import { frameOf, type Named, type ObjectPages, pathOf, VariantLinks } from "./pages.tsx";
@@ -56,7 +56,7 @@ export function showList<Settings, Sent, Row>(
       tables.map(([title, rows]) => tableSection(title, { columns, rows })),
     ];
     const frame = await frameOf(pages, visit);
-    return showPage(c, frame(tables.length === 0 ? view : { ...view, body: ofParts }));
+    return frame(tables.length === 0 ? view : { ...view, body: ofParts });
   };
 }
 

@@ -32,7 +32,6 @@ import {
   post,
   seeOther,
   showFormOnProblem,
-  showPage,
   type View,
   type Visit,
 } from "../layout/page.tsx";
@@ -74,7 +73,7 @@ export interface ObjectPages<Settings, Sent = Settings> {
   /** Notice of the list after a deletion; {@link DELETED} when absent. */
   readonly removed?: string;
   /** Responds to a change; leads to the list when absent. */
-  readonly done?: (visit: Visit, put: PutObject<Settings>) => Response | Promise<Response>;
+  readonly done?: (visit: Visit, put: PutObject<Settings>) => ReturnType<PageHandler>;
 }
 
 type Frame = (view: View) => View;
@@ -150,7 +149,7 @@ export function formView<Settings, Sent>(
 /** Builds a handler of the object that the path names. */
 export function ofObject<Settings, Sent>(
   pages: ObjectPages<Settings, Sent>,
-  handle: (visit: Visit, object: ConfigObject<Settings>) => Response | Promise<Response>,
+  handle: (visit: Visit, object: ConfigObject<Settings>) => ReturnType<PageHandler>,
 ): PageHandler {
   return async (visit) => {
     const slug = visit.c.req.param("slug") ?? "";
@@ -227,7 +226,7 @@ export function showObject<Settings, Sent>(
   describe: (object: ConfigObject<Settings>, visit: Visit) => Description | Promise<Description>,
 ): PageHandler {
   return ofObject(pages, async (visit, object) => {
-    const { c, isAdmin } = visit;
+    const { isAdmin } = visit;
     const open = await pages.open(visit);
     const { subtitle, facts, below } = await describe(object, visit);
     const form = isAdmin && <ObjectForm pages={pages} open={open} form={formOf(pages, object)} />;
@@ -243,7 +242,7 @@ export function showObject<Settings, Sent>(
     const plain = form || <KeyValues pairs={facts} />;
     const body = below === undefined ? plain : state;
     const frame = await frameOf(pages, visit);
-    return showPage(c, frame(objectView(visit, pages, object.slug, { subtitle, deletion, body })));
+    return frame(objectView(visit, pages, object.slug, { subtitle, deletion, body }));
   });
 }
 
@@ -284,21 +283,19 @@ export function objectRoutes<Settings, Sent>(
   const { kind } = of;
   /** Shows the form of a new object; before that, the variants to choose from. */
   const showNew: PageHandler = async (visit) => {
-    const { c } = visit;
     const [form, frame] = await Promise.all([open(visit), frameOf(pages, visit)]);
     const variant = of.variants?.field;
-    const chosen = variant && c.req.query(variant);
+    const chosen = variant && visit.c.req.query(variant);
     if (variants === undefined || chosen !== undefined) {
       const body = { ...variant && { [variant]: chosen }, ...form.empty, version: 0 };
-      return showPage(c, frame(formView(pages, form, filledForm(of, body))));
+      return frame(formView(pages, form, filledForm(of, body)));
     }
     const body = (
       <Section title={`Kind of ${kind}`}>
         <VariantLinks of={pages} />
       </Section>
     );
-    const crumbs = <ObjectCrumbs of={pages} />;
-    return showPage(c, frame({ title: `New ${kind}`, crumbs, body }));
+    return frame({ title: `New ${kind}`, crumbs: <ObjectCrumbs of={pages} />, body });
   };
   const readSent = async (visit: Visit, isTrial = false) => {
     const [openForm, frame] = await Promise.all([open(visit), frameOf(pages, visit)]);
@@ -324,7 +321,7 @@ export function objectRoutes<Settings, Sent>(
   });
   const tryForm: PageHandler = async (visit) => {
     const { form, show } = await readSent(visit, true);
-    return showPage(visit.c, show({ tried: await trial?.run(visit, form) }));
+    return show({ tried: await trial?.run(visit, form) });
   };
   return [
     ...show === undefined ? [] : [get(`${listPath}/:slug`, show)],

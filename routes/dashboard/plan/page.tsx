@@ -4,7 +4,7 @@ import { monthOf } from "../../../domain/core/time.ts";
 import { teamKey } from "../../http/access.ts";
 import { queryOf } from "../../http/query.ts";
 import { readUsage, type UsageView } from "../../api/teams/teams.ts";
-import { type DashboardPage, type PageHandler, showPage } from "../layout/page.tsx";
+import type { DashboardPage, PageHandler } from "../layout/page.tsx";
 import { keyPath, PLAN_PATH } from "../layout/paths.ts";
 import { Ago, Section } from "../components/elements.tsx";
 import { dayText, formatCount, monthText, percentText } from "../components/format.ts";
@@ -48,7 +48,7 @@ const showPlan: PageHandler = async ({ c, deps, team, credentialId, isAdmin }) =
     </>
   );
   const aside = isNow ? null : <a class="btn" href={PLAN_PATH}>This month</a>;
-  return showPage(c, { title: "Plan", body, aside });
+  return { title: "Plan", body, aside };
 };
 
 /** Quota states: their symbol, name and meaning. */

@@ -5,7 +5,7 @@ import { modelKey } from "../../../domain/spend/spend.ts";
 import { teamKey } from "../../http/access.ts";
 import { queryOf } from "../../http/query.ts";
 import { parseListQuery, parseMatchQuery } from "../../api/rate_card/rate_card.ts";
-import { type DashboardPage, get, type PageHandler, post, showPage } from "../layout/page.tsx";
+import { type DashboardPage, get, type PageHandler, post } from "../layout/page.tsx";
 import { RATE_CARD_PATH } from "../layout/paths.ts";
 import { At, InlineNotice, Section } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
@@ -49,7 +49,7 @@ const showRateCard: PageHandler = async ({ c, deps, team }) => {
   const prices = await loadPrices(deps, team, list, call, isFiltered);
   const { own, unshown, used, defaults } = prices;
   const { text, choice } = formOf(filters, null);
-  return showPage(c, {
+  return {
     title: "Prices",
     aside: (
       <>
@@ -94,7 +94,7 @@ const showRateCard: PageHandler = async ({ c, deps, team }) => {
         <NextPage to={nextPath(RATE_CARD_PATH, filters, prices.cursor)} />
       </>
     ),
-  });
+  };
 };
 
 /** The price of calls that name the model of the search; nothing if it is a part of other names. */

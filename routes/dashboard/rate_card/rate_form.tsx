@@ -17,13 +17,7 @@ import type { RequestContext } from "../../http/context.ts";
 import { NO_SUCH_ROW } from "../../api/rate_card/rate_card.ts";
 import { beginReprice } from "../../api/repricing/reprice.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
-import {
-  type PageHandler,
-  seeOther,
-  showFormOnProblem,
-  showPage,
-  type View,
-} from "../layout/page.tsx";
+import { type PageHandler, seeOther, showFormOnProblem, type View } from "../layout/page.tsx";
 import { confirmedIn, ConfirmForm } from "../components/table.tsx";
 import { Crumbs, SAVED } from "../components/elements.tsx";
 import {
@@ -54,14 +48,14 @@ export const showRateForm: PageHandler = async ({ c, deps: { rateCards }, team }
   const rate = (await rateCards.rows(team)).find(({ row }) => row.id === id);
   const row = rate?.row ?? DEFAULT_RATES.rows.find((row) => row.id === id);
   if (row !== undefined) {
-    return showPage(c, formView(c, { ...textsOfRow(row, rate?.note), from: row }));
+    return formView(c, { ...textsOfRow(row, rate?.note), from: row });
   }
-  if (!model) return showPage(c, formView(c, textsOfRow(null)));
+  if (!model) return formView(c, textsOfRow(null));
   const target = { model, provider: provider || null };
   const from = (await rateCards.models(team)).nearest(target.provider, model);
   const near = textsOfRow(from);
   const texts = { ...near.row, provider, model, effective_from: "" };
-  return showPage(c, formView(c, { row: texts, tiers: near.tiers, target, from }));
+  return formView(c, { row: texts, tiers: near.tiers, target, from });
 };
 
 /** Stores a price, and starts a dry run if the form requests one. */

@@ -8,13 +8,7 @@ import { modelKey } from "../../../domain/spend/spend.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { beginReprice, NO_SUCH_JOB } from "../../api/repricing/reprice.ts";
 import { agentPath, queryText, RATE_CARD_PATH, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
-import {
-  type PageHandler,
-  seeOther,
-  showFormOnProblem,
-  showPage,
-  type View,
-} from "../layout/page.tsx";
+import { type PageHandler, seeOther, showFormOnProblem, type View } from "../layout/page.tsx";
 import { Actor, actorNames } from "../keys/labels.tsx";
 import { At, Crumbs, Done, Money, reloading, Tiles } from "../components/elements.tsx";
 import {
@@ -32,7 +26,7 @@ import { jobPath, REPRICE } from "./paths.ts";
 
 /** Shows the form and past jobs. */
 export const showReprices: PageHandler = async ({ c, deps, team }) =>
-  showPage(c, formView(c, await deps.reprices.list(team), c.req.query(), null));
+  formView(c, await deps.reprices.list(team), c.req.query(), null);
 
 /** Starts a job: a dry run, unless the form requests repricing. */
 export const submitReprice: PageHandler = async ({ c, deps, team, principal }) => {
@@ -138,7 +132,7 @@ export const showJob: PageHandler = async ({ c, deps, team }) => {
   const percent = Math.floor(job.progress * 100);
   const differenceOf = ({ sum }: { readonly sum: RepriceSum }) => Number(sum.after - sum.before);
   const agents = shares.agents.toSorted((a, b) => differenceOf(b) - differenceOf(a));
-  return showPage(c, {
+  return {
     title: `${dryRun ? "What would change" : "Repricing"}: ${modelKey(spec)}`,
     crumbs: <Crumbs links={[["Prices", RATE_CARD_PATH], ["Reprice calls", REPRICE]]} />,
     ...(state === "done" ? {} : { reloadSeconds: RELOAD_SECONDS }),
@@ -197,7 +191,7 @@ export const showJob: PageHandler = async ({ c, deps, team }) => {
         )}
       </div>
     ),
-  });
+  };
 };
 
 /** Shows the next step once the job is done. */

@@ -9,7 +9,7 @@ import {
 } from "../../../domain/refusals/refusals.ts";
 import { teamKey } from "../../http/access.ts";
 import type { AppDeps } from "../../http/context.ts";
-import { type DashboardPage, type PageHandler, showPage } from "../layout/page.tsx";
+import type { DashboardPage, PageHandler } from "../layout/page.tsx";
 import { REFUSALS_PATH } from "../layout/paths.ts";
 import { At, Empty, InlineNotice } from "../components/elements.tsx";
 import { countedText, dayText } from "../components/format.ts";
@@ -22,7 +22,7 @@ import {
 } from "../components/table.tsx";
 
 /** Shows the calls that were rejected in the last days. */
-const showRefusals: PageHandler = async ({ c, deps: { refusals, environment }, team }) => {
+const showRefusals: PageHandler = async ({ deps: { refusals, environment }, team }) => {
   const { counts, latest } = await refusals.read(team.id, environment.now());
   const body = counts.length === 0
     ? (
@@ -48,7 +48,7 @@ const showRefusals: PageHandler = async ({ c, deps: { refusals, environment }, t
         })}
       </>
     );
-  return showPage(c, { title: "Rejected requests", body });
+  return { title: "Rejected requests", body };
 };
 
 /** Shows a code; an accepted call is called so. */

@@ -8,7 +8,7 @@ import { At, Crumbs, Empty, Money, Section, Status } from "../components/element
 import { compactText, countedText, durationText, formatCount } from "../components/format.ts";
 import { formOf } from "../components/form_fields.tsx";
 import { runPath, RUNS_PATH } from "../layout/paths.ts";
-import { type PageHandler, showPage } from "../layout/page.tsx";
+import type { PageHandler } from "../layout/page.tsx";
 import { type Column, numberColumn, Table } from "../components/table.tsx";
 import { loadSides, type Side } from "./compare_load.ts";
 import { compareRuns, type Comparison, stepName, stepPath } from "./compare_view.ts";
@@ -38,7 +38,7 @@ export const showComparison: PageHandler = async ({ c, deps, team }) => {
     ? `No run of ${a.run.agent ?? "this agent"} succeeded before this one`
     : "This team has no run with that id";
   const form = formOf({ with: wanted ?? "" }, null);
-  return showPage(c, {
+  return {
     title: "Compare",
     crumbs: <Crumbs links={[["Runs", RUNS_PATH], [titleOf(a), runPath(a.run.id)]]} />,
     body: (
@@ -52,7 +52,7 @@ export const showComparison: PageHandler = async ({ c, deps, team }) => {
         </form>
       </>
     ),
-  });
+  };
 };
 
 /** Shows two runs; with `isBrief` only the steps that differ. */

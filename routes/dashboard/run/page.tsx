@@ -7,12 +7,12 @@ import type { RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { answerRun, NO_SUCH_RUN, parseEventsPage } from "../../api/runs/runs.ts";
 import {
+  answerVisit,
   type DashboardPage,
   get,
   type PageHandler,
   post,
   seeOther,
-  showPage,
 } from "../layout/page.tsx";
 import { assetPath } from "../layout/assets.ts";
 import { runPath, RUNS_PATH } from "../layout/paths.ts";
@@ -50,7 +50,7 @@ const showRun: PageHandler = async ({ c, deps, principal }) => {
   const confirms = isAdmin && confirmedIn(c, "delete") !== null;
   const isFollowed = isLive && !confirms;
   const trace = runView(data);
-  return showPage(c, {
+  return {
     title: titleOf(data),
     // The failure box says why a failed run ended.
     subtitle: [<RunState run={run} />, " ", isFailure(run.status) ? null : silenceOf(run)],
@@ -62,7 +62,7 @@ const showRun: PageHandler = async ({ c, deps, principal }) => {
       </>
     ),
     ...(isFollowed ? { reloadSeconds: RELOAD_SECONDS } : {}),
-  });
+  };
 };
 
 /** Reads the view from the query; unreadable values count as absent. */
@@ -177,9 +177,9 @@ function ConfirmDeletion({ data: { run: { id, usage } } }: Pick<ViewProps, "data
   );
 }
 
-/** Limits how many pages of a team hold events at the same time. */
+/** Limits how many pages of a team hold events at the same time, until they are rendered. */
 function inSlot(show: PageHandler): PageHandler {
-  return (visit) => visit.deps.admission.showRun(visit.c, async () => await show(visit));
+  return (visit) => visit.deps.admission.showRun(visit.c, () => answerVisit(visit, show));
 }
 
 export const runPage: DashboardPage = {

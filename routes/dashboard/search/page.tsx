@@ -5,7 +5,7 @@ import { teamKeyOrOperator } from "../../http/access.ts";
 import { At, Status } from "../components/elements.tsx";
 import { agoText } from "../components/format.ts";
 import { Icon } from "../components/icons.tsx";
-import { type DashboardPage, type PageHandler, showPage } from "../layout/page.tsx";
+import type { DashboardPage, PageHandler } from "../layout/page.tsx";
 import * as paths from "../layout/paths.ts";
 import { nameOr } from "../run/texts.ts";
 import { SEARCH_CHARS_MAX, SearchField } from "../layout/layout.tsx";
@@ -23,7 +23,7 @@ const showSearch: PageHandler = async ({ c, deps, team, principal }) => {
     ...matches && resultsOf(matches, text, nowMs),
     Pages: pages.map(({ name, path }) => result(path, <Icon name="page" />, name)),
   };
-  return showPage(c, {
+  return {
     title: "Search",
     body: (
       <div class="panel search">
@@ -42,7 +42,7 @@ const showSearch: PageHandler = async ({ c, deps, team, principal }) => {
         </div>
       </div>
     ),
-  });
+  };
 };
 
 /** Returns the results in the team, by kind. */

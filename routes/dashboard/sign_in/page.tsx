@@ -12,7 +12,6 @@ import {
   post,
   seeOther,
   showFormOnProblem,
-  showPage,
   type View,
 } from "../layout/page.tsx";
 import { brandOf } from "../layout/layout.tsx";
@@ -26,11 +25,11 @@ const showSignIn: PageHandler = async ({ c, deps }) => {
   const next = ownPage(wanted);
   if (code !== undefined) {
     const secret = secretOfLink(deps, c, code);
-    if (secret === null) return showPage(c, viewOf(next, OLD_LINK));
+    if (secret === null) return viewOf(next, OLD_LINK);
     return await signInWith(deps, c, () => secret, next);
   }
-  if (kept === undefined) return showPage(c, viewOf(next, null));
-  return tokenOf(c) === null ? showPage(c, viewOf(next, NO_COOKIE)) : seeOther(next);
+  if (kept === undefined) return viewOf(next, null);
+  return tokenOf(c) === null ? viewOf(next, NO_COOKIE) : seeOther(next);
 };
 
 /** Signs in with the submitted key. */

@@ -14,7 +14,6 @@ import {
   post,
   seeOther,
   showFormOnProblem,
-  showPage,
   type View,
 } from "../layout/page.tsx";
 import { teamPath, TEAMS_PATH } from "../layout/paths.ts";
@@ -50,14 +49,13 @@ const showTeams: PageHandler = async ({ c, deps: { teams } }) => {
   const query = parsePage(queryOf(c), teamIdOf);
   const page = await teams.page(query);
   const limit = c.req.query("limit") ?? null;
-  const view = listPage({
+  return listPage({
     title: "Teams",
     aside: <a class="btn main" href={`${TEAMS_PATH}/new`}>New team</a>,
     table: { label: "Teams", class: "fold", columns: COLUMNS, rows: page.teams },
     empty: ["No team here", "Create one: its first key comes with it."],
     next: nextPath(TEAMS_PATH, { limit }, page.next && encodeCursor(page.next)),
   });
-  return showPage(c, view);
 };
 
 const COLUMNS: readonly Column<Team>[] = [
@@ -73,7 +71,7 @@ const COLUMNS: readonly Column<Team>[] = [
   { head: "Id", cell: ({ id }) => <code>{id}</code> },
 ];
 
-const showNewTeam: PageHandler = ({ c }) => showPage(c, newTeamView({ tier: TIER_NAMES[0] }, null));
+const showNewTeam: PageHandler = () => newTeamView({ tier: TIER_NAMES[0] }, null);
 
 /** Creates a team and shows the secret of its first key, or the form again. */
 const submitNewTeam: PageHandler = async ({ c, deps: { teams } }) => {
@@ -116,7 +114,7 @@ const TEAM_FIELDS = [...NEW_TEAM_FIELDS, ...Object.keys({ ...RATES, ...LIMITS })
 /** Shows a team, with the confirmation that the address asks for. */
 const showTeam: PageHandler = async ({ c, deps: { teams } }) => {
   const team = existing(await teams.get(c.req.param("id") ?? ""), NO_SUCH_TEAM);
-  return showPage(c, teamView(c, team));
+  return teamView(c, team);
 };
 
 /** Changes a team and redirects to its page, or shows the form again. */
