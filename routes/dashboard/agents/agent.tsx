@@ -8,7 +8,7 @@ import { scheduleWords } from "../../../domain/monitors/schedule.ts";
 import { AGENT_DAYS } from "../../../domain/spend/agent_days.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
 import * as paths from "../layout/paths.ts";
-import { seeOther, showFormOnProblem } from "../layout/page.tsx";
+import { seeOther } from "../layout/page.tsx";
 import { Ago, Crumbs, Done, Money, Section, Status, Tabs, Tiles } from "../components/elements.tsx";
 import { bodyOf, formOf, FormProblem } from "../components/form_fields.tsx";
 import { FAILURES } from "../components/run_state.tsx";
@@ -24,19 +24,19 @@ import { ADMIN_ONLY, monitorTab, monitorTabPath } from "./monitor.tsx";
 import { agentPauses, pauseButton } from "./pause.tsx";
 import { NamedRuns } from "./named_runs.tsx";
 
-export const showAgent = ofAgent(async (c, scope) => {
-  const { agent, record: { name, notes, archived } } = scope;
+export const showAgent = ofAgent(async (scope) => {
+  const { c, agent, record: { name, notes, archived } } = scope;
   const asked = scope.confirms ? "monitor" : c.req.query("tab");
   const [current, , show] = TABS.find(([part]) => part === asked) ?? TABS[0];
   return {
     title: name ?? agent,
     subtitle: name !== null && ["Slug: ", <code>{agent}</code>],
     crumbs: <Crumbs links={[["Agents", paths.AGENTS_PATH]]} />,
-    aside: pauseButton(c, scope),
+    aside: pauseButton(scope),
     body: (
       <>
         <Done c={c} />
-        {await agentPauses(c, scope)}
+        {await agentPauses(scope)}
         <Tabs
           label="Agent"
           tabs={TABS.map(([part, label]) => ({
@@ -210,7 +210,8 @@ function agentForm(agent: string, fields: AgentFields, problem: Problem | null):
 }
 
 /** Changes an agent and redirects to its page, or shows the form again. */
-export const submitAgentChange = ofAgent(async (c, { deps, team, agent, record, made }) => {
+export const submitAgentChange = ofAgent(async (scope) => {
+  const { c, deps, team, agent, record, made, onProblem } = scope;
   const form = c.get("form");
   const typed = {
     name: form.get("name") ?? "",
@@ -218,7 +219,7 @@ export const submitAgentChange = ofAgent(async (c, { deps, team, agent, record, 
     notes: (form.get("notes") ?? "").replaceAll("\r\n", "\n"),
     archived: form.get("archived") === "true",
   };
-  showFormOnProblem(c, (problem) => ({
+  onProblem((problem) => ({
     title: record.name ?? agent,
     crumbs: <Crumbs links={[["Agents", paths.AGENTS_PATH], [agent, paths.agentPath(agent)]]} />,
     body: agentForm(agent, typed, problem),

@@ -9,7 +9,7 @@ import { AGENT_DAYS, type AgentDays, daysOfAgents } from "../../../domain/spend/
 import { daysOf } from "../../../domain/spend/spend_query.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
-import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";
+import { type AppDeps, madeBy } from "../../http/context.ts";
 import { nameInPath } from "../../http/query.ts";
 import { readOpenIncidents } from "../alerts/entries.tsx";
 import { confirmedIn } from "../components/table.tsx";
@@ -31,23 +31,22 @@ const FLIPS_MAX = 1_000;
 export const DELETES_MONITOR = "delete-monitor";
 
 /** An agent that a request names, with the reader and the time of the request. */
-export type AgentScope = NonNullable<Awaited<ReturnType<typeof readScope>>>;
+export type AgentScope = Awaited<ReturnType<typeof readScope>>;
 
-async function readScope({ c, deps, team, isAdmin }: Visit) {
+async function readScope(visit: Visit) {
+  const { c, deps, team } = visit;
   const slug = nameInPath(c);
-  const record = isName(slug, AGENT_CHARS_MAX) ? await deps.agents.read(team, slug) : null;
-  if (record === null) return null;
+  const found = isName(slug, AGENT_CHARS_MAX) ? await deps.agents.read(team, slug) : null;
+  const record = existing(found, NO_SUCH_AGENT);
   const made = madeBy(c, deps);
   const zone = shownZone(readPreferences(c));
   const confirms = confirmedIn(c, DELETES_MONITOR) !== null;
-  return { deps, team, record, agent: record.agent, made, now: made.at, zone, isAdmin, confirms };
+  return { ...visit, record, agent: record.agent, made, now: made.at, zone, confirms };
 }
 
 /** Handles a request for the agent that its path names. */
-export function ofAgent(
-  handle: (c: RequestContext, scope: AgentScope) => ReturnType<PageHandler>,
-): PageHandler {
-  return async (visit) => await handle(visit.c, existing(await readScope(visit), NO_SUCH_AGENT));
+export function ofAgent(handle: (scope: AgentScope) => ReturnType<PageHandler>): PageHandler {
+  return async (visit) => await handle(await readScope(visit));
 }
 
 /** The data of the overview. */

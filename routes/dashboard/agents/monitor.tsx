@@ -10,7 +10,7 @@ import { MONITORS, scheduleFieldsOf } from "../../../domain/monitors/body.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
 import { NO_SUCH_MONITOR } from "../../api/monitors/monitors.ts";
 import { agentPath, AGENTS_PATH } from "../layout/paths.ts";
-import { seeOther, showFormOnProblem } from "../layout/page.tsx";
+import { seeOther } from "../layout/page.tsx";
 import { Crumbs, KeyValues, Section } from "../components/elements.tsx";
 import { ConfirmForm, ConfirmLink } from "../components/table.tsx";
 import { countedText, durationText, formatCount } from "../components/format.ts";
@@ -229,10 +229,11 @@ function confirmDeletion(agent: string) {
 }
 
 /** Creates or changes the monitor, or shows the form again. */
-export const submitMonitor = ofAgent(async (c, { deps, team, agent, record, made }) => {
+export const submitMonitor = ofAgent(async (scope) => {
+  const { c, deps, team, agent, record, made, onProblem } = scope;
   const form = readForm(c.get("form"));
   const name = record.name ?? agent;
-  showFormOnProblem(c, (problem) => ({
+  onProblem((problem) => ({
     title: isStored(form) ? "Change the monitor" : "Create a monitor",
     crumbs: <Crumbs links={[["Agents", AGENTS_PATH], [name, agentPath(agent)]]} />,
     body: <ObjectForm pages={pagesOf(agent)} open={FIELDS} form={form} problem={problem} />,
@@ -246,7 +247,7 @@ export const submitMonitor = ofAgent(async (c, { deps, team, agent, record, made
 
 /** Pauses, resumes or deletes a monitor. */
 export const submitMonitorAction = (action: MonitorAction) =>
-  ofAgent(async (c, { deps: { monitors }, team, agent, made }) => {
+  ofAgent(async ({ c, deps: { monitors }, team, agent, made }) => {
     const asked = c.get("form").get("length");
     const [length] = PAUSES.find(([name]) => name === asked) ?? PAUSES[0];
     const untilMs = Number(length) > 0 ? made.at + Number(length) * HOUR_MS : null;

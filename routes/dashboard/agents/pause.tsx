@@ -3,13 +3,12 @@ import type { Child } from "hono/jsx";
 import { includes, isPaused, PAUSES } from "../../../domain/budgets/budget.ts";
 import { isConfigSlug } from "../../../domain/config/body.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
-import type { RequestContext } from "../../http/context.ts";
 import { endAfter, LASTS_HINT, pausedBy, REASON } from "../budgets/pauses.tsx";
 import { At, Crumbs, InlineNotice } from "../components/elements.tsx";
 import { formOf, FormProblem, readTexts, type Texts } from "../components/form_fields.tsx";
 import { confirmedIn, ConfirmForm, ConfirmLink } from "../components/table.tsx";
 import { actorNames } from "../keys/labels.tsx";
-import { seeOther, showFormOnProblem } from "../layout/page.tsx";
+import { seeOther } from "../layout/page.tsx";
 import { agentPath, AGENTS_PATH, PAUSES_PATH } from "../layout/paths.ts";
 import { readAll } from "../objects/known_values.tsx";
 import { type AgentScope, ofAgent } from "./agent_load.ts";
@@ -22,14 +21,14 @@ async function pausesOf({ deps, team, agent, now }: AgentScope) {
 }
 
 /** The button that pauses the agent, or its form. */
-export function pauseButton(c: RequestContext, { agent, isAdmin }: AgentScope): Child {
+export function pauseButton({ c, agent, isAdmin }: AgentScope): Child {
   if (!isAdmin || confirmedIn(c, "pause") !== null) return null;
   return <ConfirmLink path={agentPath(agent)} action="pause" label="Pause agent…" />;
 }
 
 /** Shows the pauses that hold the agent, and the form that pauses it. */
-export async function agentPauses(c: RequestContext, scope: AgentScope): Promise<Child> {
-  const { deps, team, agent, isAdmin } = scope;
+export async function agentPauses(scope: AgentScope): Promise<Child> {
+  const { c, deps, team, agent, isAdmin } = scope;
   const pauses = await pausesOf(scope);
   const names = await actorNames(deps, team, pauses.flatMap(({ updatedBy }) => updatedBy ?? []));
   return (
@@ -76,9 +75,9 @@ function pauseForm(agent: string, texts: Texts, problem: Problem | null) {
 }
 
 /** Pauses an agent. An agent whose slug cannot name a pause has one by a hash of its slug. */
-export const submitAgentPause = ofAgent(async (c, { deps, team, agent, made }) => {
+export const submitAgentPause = ofAgent(async ({ c, deps, team, agent, made, onProblem }) => {
   const texts = readTexts(c.get("form"), ["reason", "lasts"]);
-  showFormOnProblem(c, (problem) => ({
+  onProblem((problem) => ({
     title: `Pause ${agent}`,
     crumbs: <Crumbs links={[["Agents", AGENTS_PATH], [agent, agentPath(agent)]]} />,
     body: pauseForm(agent, texts, problem),
@@ -96,7 +95,7 @@ export const submitAgentPause = ofAgent(async (c, { deps, team, agent, made }) =
 });
 
 /** Removes the pauses of an agent. */
-export const submitAgentResume = ofAgent(async (_, scope) => {
+export const submitAgentResume = ofAgent(async (scope) => {
   const { deps, team, agent, made } = scope;
   for (const { slug, settings } of await pausesOf(scope)) {
     if (settings.agent === agent) await deps.objects(PAUSES).remove(team, slug, made);

@@ -11,13 +11,7 @@ import { bodyOf, formOf, FormProblem, readInteger } from "../components/form_fie
 import { durationText } from "../components/format.ts";
 import { ObjectForm } from "../objects/form.tsx";
 import { formOf as objectForm, objectView, ofObject } from "../objects/pages.tsx";
-import {
-  type PageHandler,
-  seeOther,
-  showFormOnProblem,
-  type View,
-  type Visit,
-} from "../layout/page.tsx";
+import { type PageHandler, seeOther, type View, type Visit } from "../layout/page.tsx";
 import { queryText } from "../layout/paths.ts";
 import { CHANNEL_PAGES, channelFields, showSecret } from "./channel_form.tsx";
 import { HealthOf } from "./channels.tsx";
@@ -202,9 +196,8 @@ export const submitRotation = ofObject(CHANNEL_PAGES, async (visit, channel) => 
   const { slug } = channel;
   const content = await load(visit, channel);
   const { setup } = content;
-  showFormOnProblem(
-    c,
-    (problem) => withTabs(setup, "channels", channelView(visit, content, { problem })),
+  visit.onProblem((problem) =>
+    withTabs(setup, "channels", channelView(visit, content, { problem }))
   );
   const hours = readInteger(c.get("form").get("overlap_hours") ?? "");
   const overlap = parseChannelRotation(bodyOf({ overlap_hours: hours }));

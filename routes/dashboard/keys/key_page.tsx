@@ -6,13 +6,7 @@ import { OVERLAP_HOURS } from "../../../domain/core/limits.ts";
 import { type ListedCredential, parseRotation } from "../../../domain/teams/key_list.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { NO_SUCH_KEY } from "../../api/keys/keys.ts";
-import {
-  type PageHandler,
-  seeOther,
-  showFormOnProblem,
-  type View,
-  type Visit,
-} from "../layout/page.tsx";
+import { type PageHandler, seeOther, type View, type Visit } from "../layout/page.tsx";
 import { agentPath, keyPath, KEYS_PATH } from "../layout/paths.ts";
 import { Ago, Copyable, Crumbs, InlineNotice, KeyValues } from "../components/elements.tsx";
 import { bodyOf, formOf, FormProblem, readInteger } from "../components/form_fields.tsx";
@@ -31,10 +25,10 @@ export const showKey: PageHandler = async (visit) => {
 
 /** Rotates a credential and shows the new secret, or the form again. */
 export const submitRotateKey: PageHandler = async (visit) => {
-  const { c, deps: { credentials, environment }, team, credentialId } = visit;
+  const { c, deps: { credentials, environment }, team, credentialId, onProblem } = visit;
   const record = existing(await credentials.read(team, c.req.param("id") ?? ""), NO_SUCH_KEY);
   const hours = c.get("form").get("overlap_hours") ?? "";
-  showFormOnProblem(c, (problem) => keyView(visit, record, "rotate", hours, problem));
+  onProblem((problem) => keyView(visit, record, "rotate", hours, problem));
   const overlap = parseRotation(bodyOf({ overlap_hours: readInteger(hours) }));
   const rotated = await credentials.rotate(team, record.id, overlap, credentialId);
   const old = await credentials.read(team, record.id);

@@ -5,14 +5,7 @@ import { parseKey, parseKeysQuery } from "../../../domain/teams/key_list.ts";
 import { encodeCursor, queryOf } from "../../http/query.ts";
 import { teamKey } from "../../http/access.ts";
 import { keyIdOf } from "../../api/keys/keys.ts";
-import {
-  type DashboardPage,
-  get,
-  type PageHandler,
-  post,
-  showFormOnProblem,
-  type View,
-} from "../layout/page.tsx";
+import { type DashboardPage, get, type PageHandler, post, type View } from "../layout/page.tsx";
 import { agentPath, KEYS_PATH, newKeyPath } from "../layout/paths.ts";
 import { Crumbs } from "../components/elements.tsx";
 import { bodyOf, formOf, FormProblem } from "../components/form_fields.tsx";
@@ -74,13 +67,13 @@ const showNewKey: PageHandler = async ({ c, deps, team }) => {
 };
 
 /** Creates a credential and shows its secret, or the form again. */
-const submitNewKey: PageHandler = async ({ c, deps, team, credentialId }) => {
+const submitNewKey: PageHandler = async ({ c, deps, team, credentialId, onProblem }) => {
   const form = c.get("form");
   const texts = { name: form.get("name") ?? "", agent: form.get("agent") ?? "" };
   const scopes = form.getAll("scopes");
   const kind = form.get("kind") === "ping_token" ? "ping_token" : "api_key";
   const agents = await readKnownAgents(deps, team);
-  showFormOnProblem(c, (problem) => newKeyView(agents, kind, texts, scopes, problem));
+  onProblem((problem) => newKeyView(agents, kind, texts, scopes, problem));
   const spec = parseKey(bodyOf({ kind, ...texts, scopes }));
   const created = await deps.credentials.create(team, spec, credentialId);
   return showSecret(c, created, { title: `${kindLabel(created.record)} created` });

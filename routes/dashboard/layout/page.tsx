@@ -18,7 +18,14 @@ export type Visit = ReturnType<typeof visitOf>;
 export function visitOf(c: RequestContext, deps: HandlerDeps) {
   const principal = c.get("principal");
   const { team, credentialId } = principal ?? {};
-  return { c, deps, principal, team, credentialId, isAdmin: principal && mayAdmin(principal) };
+  const isAdmin = principal && mayAdmin(principal);
+  /** Shows the form as typed for every error of the request, with the reason. */
+  const onProblem = (view: (problem: Problem) => View) =>
+    c.set(
+      "renderProblem",
+      (c, problem, headers) => showPage(c, { ...view(problem), problem }, headers),
+    );
+  return { c, deps, principal, team, credentialId, isAdmin, onProblem };
 }
 
 /** Answers a request for a page: with the page to show, or with another response. */
@@ -107,14 +114,6 @@ export const renderProblemPage: Refuse = (c, { code, message }, headers) => {
 export function seeOther(path: string): Response {
   const always = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" };
   return new Response(null, { status: 303, headers: { ...always, "Location": path } });
-}
-
-/** Shows the form as typed for every error of the request, with the reason. */
-export function showFormOnProblem(c: RequestContext, view: (problem: Problem) => View): void {
-  c.set(
-    "renderProblem",
-    (c, problem, headers) => showPage(c, { ...view(problem), problem }, headers),
-  );
 }
 
 /**

@@ -31,7 +31,6 @@ import {
   type PageRoute,
   post,
   seeOther,
-  showFormOnProblem,
   type View,
   type Visit,
 } from "../layout/page.tsx";
@@ -301,7 +300,7 @@ export function objectRoutes<Settings, Sent>(
     const [openForm, frame] = await Promise.all([open(visit), frameOf(pages, visit)]);
     const form = submitted(visit.c.get("form"));
     const show = (sent: SentForm) => frame(formView(pages, openForm, form, { isTrial, ...sent }));
-    showFormOnProblem(visit.c, (problem) => show({ problem }));
+    visit.onProblem((problem) => show({ problem }));
     checkDurations(form);
     return { form, show };
   };

@@ -17,7 +17,7 @@ import type { RequestContext } from "../../http/context.ts";
 import { NO_SUCH_ROW } from "../../api/rate_card/rate_card.ts";
 import { beginReprice } from "../../api/repricing/reprice.ts";
 import { queryText, RATE_CARD_PATH } from "../layout/paths.ts";
-import { type PageHandler, seeOther, showFormOnProblem, type View } from "../layout/page.tsx";
+import { type PageHandler, seeOther, type View } from "../layout/page.tsx";
 import { confirmedIn, ConfirmForm } from "../components/table.tsx";
 import { Crumbs, SAVED } from "../components/elements.tsx";
 import {
@@ -59,11 +59,12 @@ export const showRateForm: PageHandler = async ({ c, deps: { rateCards }, team }
 };
 
 /** Stores a price, and starts a dry run if the form requests one. */
-export const submitRate: PageHandler = async ({ c, deps, team, credentialId, principal }) => {
+export const submitRate: PageHandler = async (visit) => {
+  const { c, deps, team, credentialId, principal, onProblem } = visit;
   const texts = readRateForm(c.get("form"));
   const { model, provider } = c.req.query();
   const target = model ? { model, provider: provider || null } : null;
-  showFormOnProblem(c, (problem) => formView(c, { ...texts, target }, problem));
+  onProblem((problem) => formView(c, { ...texts, target }, problem));
   const spec = parseRate(bodyOf({
     ...valuesIn(texts.row, valueOf),
     tiers: texts.tiers.map((tier) => valuesIn(tier, valueOf)),

@@ -8,7 +8,7 @@ import { modelKey } from "../../../domain/spend/spend.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { beginReprice, NO_SUCH_JOB } from "../../api/repricing/reprice.ts";
 import { agentPath, queryText, RATE_CARD_PATH, RUNS_PATH, SPEND_PATH } from "../layout/paths.ts";
-import { type PageHandler, seeOther, showFormOnProblem, type View } from "../layout/page.tsx";
+import { type PageHandler, seeOther, type View } from "../layout/page.tsx";
 import { Actor, actorNames } from "../keys/labels.tsx";
 import { At, Crumbs, Done, Money, reloading, Tiles } from "../components/elements.tsx";
 import {
@@ -29,7 +29,7 @@ export const showReprices: PageHandler = async ({ c, deps, team }) =>
   formView(c, await deps.reprices.list(team), c.req.query(), null);
 
 /** Starts a job: a dry run, unless the form requests repricing. */
-export const submitReprice: PageHandler = async ({ c, deps, team, principal }) => {
+export const submitReprice: PageHandler = async ({ c, deps, team, principal, onProblem }) => {
   const form = c.get("form");
   const texts = readTexts(form, ["model", "provider", "from", "to"]);
   const fields = valuesIn(
@@ -37,7 +37,7 @@ export const submitReprice: PageHandler = async ({ c, deps, team, principal }) =
     (text, name) => /^(from|to)$/.test(name) ? instantOfDay(text) : text,
   );
   const jobs = await deps.reprices.list(team);
-  showFormOnProblem(c, (problem) => formView(c, jobs, texts, problem));
+  onProblem((problem) => formView(c, jobs, texts, problem));
   const body = bodyOf({ ...fields, dry_run: form.get("dry_run") !== "false" });
   const started = await beginReprice(deps, principal, parseReprice(body));
   return seeOther(jobPath(started.job.id));

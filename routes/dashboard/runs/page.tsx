@@ -14,14 +14,7 @@ import { waitForChange } from "../../http/wait_for_change.ts";
 import { Ago, Done, KeyValues, Menu, reloading, TimeContext } from "../components/elements.tsx";
 import { FormProblem } from "../components/form_fields.tsx";
 import { Icon } from "../components/icons.tsx";
-import {
-  type DashboardPage,
-  get,
-  type PageHandler,
-  seeOther,
-  showFormOnProblem,
-  showPage,
-} from "../layout/page.tsx";
+import { type DashboardPage, get, type PageHandler, seeOther, showPage } from "../layout/page.tsx";
 import { DASHBOARD_PATH, RUNS_PATH } from "../layout/paths.ts";
 import { RejectedBanner } from "../refusals/page.tsx";
 import { comparePath } from "../run/paths.ts";
@@ -47,7 +40,7 @@ const showRuns: PageHandler = async (visit) => {
   const query = new ListQuery(queryOf(c));
   const readRequest = () => parseListQuery(queryOf(c), environment.now());
   const request = unlessRefused(readRequest, (problem) => {
-    showFormOnProblem(c, (problem) => ({
+    visit.onProblem((problem) => ({
       title: "Runs",
       body: (
         <>

@@ -11,8 +11,8 @@ import {
   type PageHandler,
   post,
   seeOther,
-  showFormOnProblem,
   type View,
+  type Visit,
 } from "../layout/page.tsx";
 import { brandOf } from "../layout/layout.tsx";
 
@@ -20,30 +20,31 @@ import { brandOf } from "../layout/layout.tsx";
  * Shows the form. Redirects a browser that has just signed in, or that follows the link that the
  * service printed.
  */
-const showSignIn: PageHandler = async ({ c, deps }) => {
+const showSignIn: PageHandler = async (visit) => {
+  const { c, deps } = visit;
   const { code, next: wanted, kept } = c.req.query();
   const next = ownPage(wanted);
   if (code !== undefined) {
     const secret = secretOfLink(deps, c, code);
     if (secret === null) return viewOf(next, OLD_LINK);
-    return await signInWith(deps, c, () => secret, next);
+    return await signInWith(visit, () => secret, next);
   }
   if (kept === undefined) return viewOf(next, null);
   return tokenOf(c) === null ? viewOf(next, NO_COOKIE) : seeOther(next);
 };
 
 /** Signs in with the submitted key. */
-const signIn: PageHandler = ({ c, deps }) => {
-  const form = c.get("form");
+const signIn: PageHandler = (visit) => {
+  const form = visit.c.get("form");
   const readKey = () =>
     unlessRefused(
-      () => parseSecret((form.get("key") ?? "").trim(), deps.region),
+      () => parseSecret((form.get("key") ?? "").trim(), visit.deps.region),
       (problem) => {
         const isWrong = problem === INVALID_CREDENTIAL;
         throw new Refused(isWrong ? { ...problem, message: WRONG_FORM } : problem);
       },
     );
-  return signInWith(deps, c, readKey, ownPage(form.get("next")));
+  return signInWith(visit, readKey, ownPage(form.get("next")));
 };
 
 /** Ends the session on the server and in the browser. */
@@ -58,13 +59,8 @@ const signOut: PageHandler = async ({ c, deps: { sessions } }) => {
  * Signs in with a secret, counted as one request of its team. Sets the cookie, and redirects to a
  * check that the browser kept it.
  */
-async function signInWith(
-  deps: AppDeps,
-  c: RequestContext,
-  readSecret: () => string,
-  next: string,
-) {
-  showFormOnProblem(c, (problem) => viewOf(next, problem));
+async function signInWith({ c, deps, onProblem }: Visit, readSecret: () => string, next: string) {
+  onProblem((problem) => viewOf(next, problem));
   const secret = readSecret();
   const lookup = deps.credentials.find(secret, () => clientOf(c, secret));
   const authenticate = () => atFixedTime(Promise.resolve(lookup));

@@ -11,7 +11,7 @@ import type { RequestContext } from "../../http/context.ts";
 import { queryOf } from "../../http/query.ts";
 import { teamKey } from "../../http/access.ts";
 import { askSpend } from "../../api/spend/spend.ts";
-import { type DashboardPage, get, type PageHandler, showFormOnProblem } from "../layout/page.tsx";
+import { type DashboardPage, get, type PageHandler } from "../layout/page.tsx";
 import { SPEND_PATH } from "../layout/paths.ts";
 import { Empty, Money, Tabs, Tiles } from "../components/elements.tsx";
 import { withSpendTabs } from "../budgets/scope.tsx";
@@ -50,7 +50,7 @@ const showSpend: PageHandler = async (visit) => {
         </>
       ),
     });
-  showFormOnProblem(c, (problem) => viewOf(null, problem));
+  visit.onProblem((problem) => viewOf(null, problem));
   const data = await loadSpend(visit, queryIn(c, nowMs));
   return viewOf(data, null);
 };

@@ -13,7 +13,6 @@ import {
   type PageHandler,
   post,
   seeOther,
-  showFormOnProblem,
   type View,
 } from "../layout/page.tsx";
 import { teamPath, TEAMS_PATH } from "../layout/paths.ts";
@@ -74,9 +73,9 @@ const COLUMNS: readonly Column<Team>[] = [
 const showNewTeam: PageHandler = () => newTeamView({ tier: TIER_NAMES[0] }, null);
 
 /** Creates a team and shows the secret of its first key, or the form again. */
-const submitNewTeam: PageHandler = async ({ c, deps: { teams } }) => {
+const submitNewTeam: PageHandler = async ({ c, deps: { teams }, onProblem }) => {
   const texts = readTexts(c.get("form"), NEW_TEAM_FIELDS);
-  showFormOnProblem(c, (problem) => newTeamView(texts, problem));
+  onProblem((problem) => newTeamView(texts, problem));
   const spec = parseNewTeam(bodyOf({ ...texts, owner_email: texts.owner_email || null }));
   const { team, ...created } = await teams.create(spec);
   return showSecret(c, created, {
@@ -118,10 +117,10 @@ const showTeam: PageHandler = async ({ c, deps: { teams } }) => {
 };
 
 /** Changes a team and redirects to its page, or shows the form again. */
-const submitTeamChange: PageHandler = async ({ c, deps: { teams } }) => {
+const submitTeamChange: PageHandler = async ({ c, deps: { teams }, onProblem }) => {
   const team = existing(await teams.get(c.req.param("id") ?? ""), NO_SUCH_TEAM);
   const texts = readTexts(c.get("form"), TEAM_FIELDS);
-  showFormOnProblem(c, (problem) => teamView(c, team, { texts, problem }));
+  onProblem((problem) => teamView(c, team, { texts, problem }));
   const change = parseTeamChange(bodyOf(changeBody(team, texts)));
   existing(await teams.change(team.id, change), NO_SUCH_TEAM);
   return seeOther(teamPath(team.id) + SAVED);
@@ -137,11 +136,12 @@ function submitSuspension(suspended: boolean): PageHandler {
 }
 
 /** Creates a key for a team and shows its secret, or the form again. */
-const submitTeamKey: PageHandler = async ({ c, deps: { teams, credentials }, credentialId }) => {
+const submitTeamKey: PageHandler = async ({ c, deps, credentialId, onProblem }) => {
+  const { teams, credentials } = deps;
   const team = existing(await teams.get(c.req.param("id") ?? ""), NO_SUCH_TEAM);
   const form = c.get("form");
   const [name, scopes] = [form.get("key_name") ?? "", form.getAll("scopes")];
-  showFormOnProblem(c, (problem) => teamView(c, team, { name, scopes, keyProblem: problem }));
+  onProblem((problem) => teamView(c, team, { name, scopes, keyProblem: problem }));
   const spec = parseKey(bodyOf({ kind: "api_key", name, scopes }));
   const created = await credentials.create(team, spec, credentialId);
   return showSecret(c, created, {
