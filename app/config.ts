@@ -47,9 +47,8 @@ const EMAIL = "an e-mail address";
 /** Describes the format only: the value may hold a password. */
 const SMTP = "smtp://[user:password@]host[:port] or smtps://…, special characters as %XX";
 
-const EGRESS =
-  "none, or a list of public, host names, host:port and networks such as 10.0.0.0/8, " +
-  "separated by commas; a name without a dot needs its port, such as receiver:9000";
+const EGRESS = "none, or a list of public, host names, host:port and networks such as " +
+  "10.0.0.0/8, separated by commas; a name without a dot needs its port, such as receiver:9000";
 const EGRESS_DEFAULT = "public";
 
 const PUBLIC_URL = "an http(s) URL of a host, without user, path and query";
@@ -87,16 +86,14 @@ const settings = z.object({
 const ADDRESS_OVERRIDES = ["DENO_DEPLOY", "DENO_SERVE_ADDRESS"] as const;
 
 /** Problem of a start without a key on a shared KV that has none. */
-export const KEY_REQUIRED =
-  `RUNLEDGER_KEY must be set to ${KEY}: the shared KV has no key yet, and none is generated there, ` +
-  "because it would be printed";
+export const KEY_REQUIRED = `RUNLEDGER_KEY must be set to ${KEY}: the shared KV has no key yet, ` +
+  "and none is generated there, because it would be printed";
 
 const SENDER_REQUIRED = `RUNLEDGER_SMTP_FROM must be set to ${EMAIL}, the sender of mail: ` +
   "the user of RUNLEDGER_SMTP_URL is none";
 
-const DEMO_REFUSED =
-  "--demo fills a ledger with sample runs: it works only with --dev, and with a " +
-  "file or :memory: as RUNLEDGER_KV";
+const DEMO_REFUSED = "--demo fills a ledger with sample runs: it works only with --dev, and with " +
+  "a file or :memory: as RUNLEDGER_KV";
 
 /** Names of all settings. Each has a row in the documentation. */
 export const SETTING_NAMES: readonly string[] = Object.keys(settings.shape);

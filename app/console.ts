@@ -24,13 +24,11 @@ export const EXIT = { settings: 2, store: 3, retry: 4 } as const;
 const TLS_HELP = "docs/OPERATIONS.md#tls";
 
 /** The attached KV has one location for all regions. */
-const DATA_IN_US =
-  "The attached KV of Deno Deploy stores its data in the United States, also for " +
-  "region eu: to keep it in the EU, set RUNLEDGER_KV to a KV of your own there";
+const DATA_IN_US = "The attached KV of Deno Deploy stores its data in the United States, also " +
+  "for region eu: to keep it in the EU, set RUNLEDGER_KV to a KV of your own there";
 
-const KEY_ADDED =
-  "RUNLEDGER_KEY is new: it was added to the first team, and its other keys still " +
-  "work.\n  Revoke those that you replace: /dashboard/keys, or GET and DELETE /v1/keys";
+const KEY_ADDED = "RUNLEDGER_KEY is new: it was added to the first team, and its other keys " +
+  "still work.\n  Revoke those that you replace: /dashboard/keys, or GET and DELETE /v1/keys";
 
 /** @param at unix milliseconds */
 function keyRevoked(at: number): string {

@@ -253,7 +253,6 @@ const TEAM_FULL: Problem = {
 
 const PROCESS_FULL: Problem = {
   code: "overloaded",
-  message:
-    "Too many live streams and long polls are open: retry after the delay in Retry-After, or " +
-    "call without waiting",
+  message: "Too many live streams and long polls are open: retry after the delay in Retry-After, " +
+    "or call without waiting",
 };

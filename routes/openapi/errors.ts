@@ -21,9 +21,8 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   agent_cap_reached:
     "The team has reached a limit on agents, active or archived; existing agents are not affected.",
   score_cap_reached: "The run has reached the limit of added scores.",
-  object_cap_reached:
-    "The team has reached the limit of rules, channels, silences, checks, budgets or " +
-    "pauses.",
+  object_cap_reached: "The team has reached the limit of rules, channels, silences, checks, " +
+    "budgets or pauses.",
   not_found: "The resource does not exist or belongs to another team; the response is the same.",
   method_not_allowed: "The path does not support this method; Allow lists the supported ones.",
   body_timeout: "The body took too long to arrive: send it again on a new connection.",

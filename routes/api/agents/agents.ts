@@ -158,9 +158,8 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
       return answerTagged(c, agentDetail.write({ ...record, monitor: row, proposal }));
     },
     summary: "Read an agent",
-    description:
-      "Returns an agent, its monitor, and settings for one that fit its latest runs. An " +
-      "unknown slug and another team's both return 404.",
+    description: "Returns an agent, its monitor, and settings for one that fit its latest runs. " +
+      "An unknown slug and another team's both return 404.",
     pathFields,
     query: { tz: zone },
     headers: ifNoneMatch,
@@ -185,10 +184,9 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
       return answer(c, 200, agent.write(existing(changed, NO_SUCH_AGENT)));
     },
     summary: "Change an agent",
-    description:
-      "Fields that are not sent keep their values. The slug that clients send never changes, so " +
-      "renaming loses no history. An archived agent does not count against the plan's agent limit. " +
-      "It is restored when it opens a run, if the limit allows it.",
+    description: "Fields that are not sent keep their values. The slug that clients send never " +
+      "changes, so renaming loses no history. An archived agent does not count against the " +
+      "plan's agent limit. It is restored when it opens a run, if the limit allows it.",
     pathFields,
     body: agentPatchBody.meta({ id: "AgentChange" }),
     answers: ok("The updated agent.", agent),

@@ -54,10 +54,9 @@ export const AUDIT_ENDPOINTS = endpoints("Audit log", {
       return { items: entries, cursor: next && auditCursor(next) };
     }, RANGE),
     summary: "Read the audit log",
-    description:
-      "Lists changes of credentials, the team, its rate card and its monitors, repricing jobs and " +
-      "deletions, newest first. The operator's key reads the operator's own actions. Entries are kept as long " +
-      "as the team exists.",
+    description: "Lists changes of credentials, the team, its rate card and its monitors, " +
+      "repricing jobs and deletions, newest first. The operator's key reads the operator's own " +
+      "actions. Entries are kept as long as the team exists.",
     example: {
       answer: {
         entries: [{

@@ -47,9 +47,8 @@ const BUDGET_ENDPOINTS = objectEndpoints({
     }));
   },
   texts: {
-    put:
-      "Limits what the runs of a period may cost. A budget never refuses a call that reports a " +
-      "run: it answers `POST /v1/guard/check`, and each acknowledgement has its verdict.",
+    put: "Limits what the runs of a period may cost. A budget never refuses a call that reports " +
+      "a run: it answers `POST /v1/guard/check`, and each acknowledgement has its verdict.",
     list: "Lists budgets by slug, with their spend.",
   },
   example: {

@@ -194,9 +194,8 @@ export const DELIVERY_ENDPOINTS = endpoints("Channels", {
       from: instantText.optional().describe("Earliest creation, inclusive."),
     }),
     summary: "List deliveries",
-    description:
-      "Lists the messages to channels with every try, latest first. Deliveries are kept " +
-      `for ${DELIVERY_DAYS} days.`,
+    description: "Lists the messages to channels with every try, latest first. Deliveries are " +
+      `kept for ${DELIVERY_DAYS} days.`,
     example: {
       query: { channel: CHANNEL },
       answer: { deliveries: [DELIVERY], cursor: null },

@@ -202,11 +202,10 @@ const HEADERS = ["Content-Disposition", "Cache-Control"] as const;
 
 const NEEDS = ["openRun", "appendEvents", "finishRun"];
 
-const SHARED =
-  "Streams all runs that match the filters, newest first. There is no default time window: without " +
-  "filters, all runs are exported. Amounts are decimal text, exact to the picodollar. An export that " +
-  "fails aborts the connection instead of ending the response normally. A team may run 4 exports " +
-  "concurrently. ";
+const SHARED = "Streams all runs that match the filters, newest first. There is no default time " +
+  "window: without filters, all runs are exported. Amounts are decimal text, exact to the " +
+  "picodollar. An export that fails aborts the connection instead of ending the response " +
+  "normally. A team may run 4 exports concurrently. ";
 
 export const EXPORT_ENDPOINTS = endpoints("Runs", {
   exportRuns: {

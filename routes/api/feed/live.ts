@@ -93,9 +93,8 @@ export const FEED_ENDPOINTS = endpoints("Runs", {
     access: teamKey("read"),
     handler: listChanges,
     summary: "Follow changes",
-    description:
-      "Returns every run once, at its latest change, in change order. A client that continues with " +
-      "`next_cursor` misses no change. Runs that expire are not reported.",
+    description: "Returns every run once, at its latest change, in change order. A client that " +
+      "continues with `next_cursor` misses no change. Runs that expire are not reported.",
     query: {
       after: cursor.optional().describe(
         "A `cursor` or `next_cursor`; when absent, the feed starts from the beginning.",

@@ -153,9 +153,8 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
       return answer(c, 200, caller.write({ region, team, record }));
     },
     summary: "Read who is calling",
-    description:
-      "Returns the team, the plan and the region of the credential that the request was sent with, " +
-      "and what the credential may do. Any team key and any ping token may call it.",
+    description: "Returns the team, the plan and the region of the credential that the request " +
+      "was sent with, and what the credential may do. Any team key and any ping token may call it.",
     answers: ok("The caller.", caller),
     example: {
       answer: {
@@ -177,9 +176,8 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
     access: teamKey("admin"),
     handler: (c, deps, { team }) => answerNewKey(deps, c, team),
     summary: "Create a credential",
-    description:
-      "Creates a team key with scopes (only `ingest` by default), or a ping token for one " +
-      "agent. The `secret` is returned only in this response.",
+    description: "Creates a team key with scopes (only `ingest` by default), or a ping token for " +
+      "one agent. The `secret` is returned only in this response.",
     body: newCredentialBody,
     answers: created("Created.", newKey),
     errors: ["missing_field"],
@@ -198,9 +196,8 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
       return { items: records, cursor: next && encodeCursor(next) };
     }, { agent: slug().optional().describe("Ping tokens of this agent only.") }),
     summary: "List credentials",
-    description:
-      "Oldest first, including revoked and replaced credentials, without secrets. With " +
-      "`agent`, a page may have fewer items than `limit`: continue until `cursor` is null.",
+    description: "Oldest first, including revoked and replaced credentials, without secrets. " +
+      "With `agent`, a page may have fewer items than `limit`: continue until `cursor` is null.",
     example: {
       query: { agent: "nightly" },
       answer: { keys: [{ ...KEY, last_used_at: null }], cursor: null },
@@ -219,11 +216,10 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
       return answerSecret(c, newKey.write({ ...record, secret }));
     },
     summary: "Rotate a credential",
-    description:
-      "Creates a credential with the same name and scopes or agent. It works immediately, and the " +
-      "old one keeps working for the overlap. A credential can be rotated once: a repeat returns " +
-      "`credential_ended`, which names the successor; if the response was lost, rotate the " +
-      "successor. A credential that rotates itself needs an overlap.",
+    description: "Creates a credential with the same name and scopes or agent. It works " +
+      "immediately, and the old one keeps working for the overlap. A credential can be rotated " +
+      "once: a repeat returns `credential_ended`, which names the successor; if the response was " +
+      "lost, rotate the successor. A credential that rotates itself needs an overlap.",
     pathFields: { id: idOf("key").describe("The old credential's id.") },
     body: rotateBody.meta({ id: "RotateRequest" }),
     answers: created("The new credential.", newKey),

@@ -174,9 +174,8 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
       return answer(c, 200, deletedMonitorValue.write(existing(removed, NO_SUCH_MONITOR)));
     },
     summary: "Delete the monitor of an agent",
-    description:
-      "Deletes the monitor and its flips. A repeat returns 404. A ping with `every` or " +
-      "`cron` creates a new one.",
+    description: "Deletes the monitor and its flips. A repeat returns 404. A ping with `every` " +
+      "or `cron` creates a new one.",
     pathFields,
     answers: ok("The settings of the deleted monitor.", deletedMonitorValue),
     errors: ["not_found"],
@@ -264,9 +263,8 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
       return { items: flips, cursor: next === null ? null : encodeCursor(String(next)) };
     }, RANGE),
     summary: "List the flips of a monitor",
-    description:
-      "Lists the changes of its state, latest first, and the times in which the service " +
-      "was not there to judge, as `unknown`. Flips are kept for 400 days.",
+    description: "Lists the changes of its state, latest first, and the times in which the " +
+      "service was not there to judge, as `unknown`. Flips are kept for 400 days.",
     pathFields,
     errors: ["not_found"],
     example: {

@@ -173,9 +173,8 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
       return answerWrite(c, outcome.kind, ownRow.write(outcome.rate), null);
     },
     summary: "Set a price",
-    description:
-      "`provider`, `model` and `effective_from` identify the row. Returns 202 when the " +
-      "row is new or replaces one with other values, 200 when the stored row is the same. It " +
+    description: "`provider`, `model` and `effective_from` identify the row. Returns 202 when " +
+      "the row is new or replaces one with other values, 200 when the stored row is the same. It " +
       "prices calls that are stored from then on.",
     body: putBody,
     answers: written(ownRow),
@@ -230,9 +229,8 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
       return answer(c, 200, ownRow.write(existing(deleted, NO_SUCH_ROW)));
     },
     summary: "Delete a price",
-    description:
-      "Deletes an own row; calls that it priced keep their price. Any other id returns " +
-      "404, including ids of default rows and of rows that are already deleted.",
+    description: "Deletes an own row; calls that it priced keep their price. Any other id " +
+      "returns 404, including ids of default rows and of rows that are already deleted.",
     pathFields: { id: z.string().describe("The row's id.") },
     answers: ok("The deleted row.", ownRow),
     errors: ["not_found"],

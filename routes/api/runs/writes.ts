@@ -153,12 +153,11 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
       return answerWrite(c, "stored", batchReceipt.write({ accepted, duplicates }), all, verdict);
     },
     summary: "Append events",
-    description:
-      "Stores a batch atomically: one invalid event rejects the batch, and readers see all of its " +
-      "events or none. The run need not be open yet " +
-      "and may already be finished. An event's id is unique within its run; events that are already " +
-      "stored are dropped and counted as duplicates. Each stored event counts as one event. A batch " +
-      "above 1 MiB may have at most 400,000 of `{`, `[` and `:` outside of texts.",
+    description: "Stores a batch atomically: one invalid event rejects the batch, and readers " +
+      "see all of its events or none. The run need not be open yet and may already be finished. " +
+      "An event's id is unique within its run; events that are already stored are dropped and " +
+      "counted as duplicates. Each stored event counts as one event. A batch above 1 MiB may " +
+      "have at most 400,000 of `{`, `[` and `:` outside of texts.",
     pathFields,
     body: eventsBody,
     answers: [answered(202, "Every event of the batch is stored.", batchReceipt, ...ACK_HEADERS)],
@@ -211,10 +210,9 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
       return answerWrite(c, outcome.kind, recordOf(closing), losses, verdictOf(outcome.parts));
     },
     summary: "Finish a run",
-    description:
-      "The first finish wins: every later one returns the record of the first, whatever " +
-      "its object says, also one that is invalid as a first finish. The run need not be open yet. " +
-      "Counts as one event.",
+    description: "The first finish wins: every later one returns the record of the first, " +
+      "whatever its object says, also one that is invalid as a first finish. The run need not be " +
+      "open yet. Counts as one event.",
     pathFields,
     body: finishBody.meta({ id: "FinishRequest" }),
     answers: written(finishRecord, ACK_HEADERS),
@@ -268,10 +266,9 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
       }
     },
     summary: "Add a score",
-    description:
-      "Adds a score at any time: the run may be open, closed, or not stored yet. Returns " +
-      "409 when a score with this id is stored with another `name` or `value`. Does not count as " +
-      "an event.",
+    description: "Adds a score at any time: the run may be open, closed, or not stored yet. " +
+      "Returns 409 when a score with this id is stored with another `name` or `value`. Does not " +
+      "count as an event.",
     pathFields,
     body: scoreBody.meta({ id: "ScoreRequest" }),
     answers: written(addedScore, ["Runledger-Ignored"]),

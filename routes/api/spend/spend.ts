@@ -228,10 +228,9 @@ export const SPEND_ENDPOINTS = endpoints("Spend", {
       return answer(c, 200, spendAnswer.write({ query, ...sums }));
     },
     summary: "Aggregate spend",
-    description:
-      "Aggregates the cost of runs by day, agent, model or another attribute. A run must " +
-      "match all filters; `(unattributed)` matches runs without a value. The groups add up exactly " +
-      "to the totals.",
+    description: "Aggregates the cost of runs by day, agent, model or another attribute. A run " +
+      "must match all filters; `(unattributed)` matches runs without a value. The groups add up " +
+      "exactly to the totals.",
     query: {
       ...DAY_RANGE,
       group_by: grouping.schema.default("day"),

@@ -265,10 +265,9 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
       return answer(c, 200, team.write(existing(changed, NO_SUCH_TEAM)));
     },
     summary: "Change a team",
-    description:
-      "Fields that are not sent keep their values. The change takes effect immediately in " +
-      "this process and within 10 seconds in others. Every call of a suspended team is refused; " +
-      "its data is kept.",
+    description: "Fields that are not sent keep their values. The change takes effect " +
+      "immediately in this process and within 10 seconds in others. Every call of a suspended " +
+      "team is refused; its data is kept.",
     pathFields,
     body: teamChangeBody.meta({ id: "TeamChange" }),
     answers: ok("The updated team.", team),

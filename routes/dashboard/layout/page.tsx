@@ -72,9 +72,8 @@ export function post(path: string, handler: PageHandler, access?: Requirement): 
 
 const HEADERS = {
   // Pages load files from this origin only, and icons of the style sheet; forms go to it only.
-  "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; " +
-    "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; " +
-    "frame-ancestors 'none'",
+  "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src " +
+    "'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   "Referrer-Policy": "same-origin",
   "Cross-Origin-Opener-Policy": "same-origin",
   // No cache stores a user's page, and the back button shows none after sign-out.

@@ -35,9 +35,8 @@ const SOURCES = [["", "all prices"], ["own", "custom ones"], ["default", "defaul
 const NO_OWN = "No custom prices. Calls cost the default prices below. Set a price where you pay " +
   "another one, or where a model has none: custom prices come first.";
 
-const ORIGIN =
-  `${formatCount(DEFAULT_RATES.rows.length)} prices that came with the service, from ` +
-  `${DEFAULT_RATES.generatedFrom}.`;
+const ORIGIN = `${formatCount(DEFAULT_RATES.rows.length)} prices that came with the service, ` +
+  `from ${DEFAULT_RATES.generatedFrom}.`;
 
 const showRateCard: PageHandler = async ({ c, deps, team }) => {
   const { model = "", provider = "", source = "", at = "", cursor = "" } = c.req.query();

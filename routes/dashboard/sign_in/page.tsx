@@ -94,9 +94,8 @@ const NO_COOKIE: Problem = {
 const UNKNOWN_KEY = "This key is unknown or revoked: ask an admin for another one";
 
 /** Refuses a text that is no key of this service, such as one of a model provider. */
-const WRONG_FORM =
-  "This is not a Runledger key: a team key is apk_, a region, and 32 characters 0-9 a-f, " +
-  "such as apk_eu_0123…";
+const WRONG_FORM = "This is not a Runledger key: a team key is apk_, a region, and 32 characters " +
+  "0-9 a-f, such as apk_eu_0123…";
 
 function viewOf(next: string, problem: Problem | null): View {
   const message = problem === INVALID_CREDENTIAL ? UNKNOWN_KEY : problem?.message;
