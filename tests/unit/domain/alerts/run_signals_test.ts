@@ -123,6 +123,19 @@ Deno.test("check signals: only a changed outcome is a signal", () => {
   ]);
 });
 
+Deno.test("check signals: a signal names the good outcome that it replaces", () => {
+  const undone = (change: Change) =>
+    signals(change, [aRule()]).map(({ outcome, undoneAt = null }) => [outcome, undoneAt]);
+  assertEquals(undone({ before: "cheap:pass" }), [["none", 9]]);
+  assertEquals(undone({ before: "cheap:pass", after: "cheap:fail" }), [["bad", 9]]);
+  assertEquals(undone({ before: "cheap:pass", after: "cheap:pass", is: summary(12) }), [
+    ["good", 9],
+  ]);
+  assertEquals(undone({ before: "cheap:fail", after: "cheap:pass" }), [["good", null]]);
+  const moved = { before: "cheap:pass", after: "cheap:pass", is: summary(9, "b") };
+  assertEquals(undone(moved), [["none", 9], ["good", null]]);
+});
+
 Deno.test("check signals: a run that moves to another agent leaves its group", () => {
   const moved = { before: "cheap:fail", after: "cheap:fail", is: summary(9, "b") };
   assertEquals(outcomes(moved), ["checks a none", "checks b bad"]);

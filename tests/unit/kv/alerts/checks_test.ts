@@ -3,7 +3,10 @@ import { assertEquals } from "@std/assert";
 import type { RuleSettings } from "../../../../domain/alerts/rule.ts";
 import type { CheckResult } from "../../../../domain/runs/check_result.ts";
 import type { FinishStatus } from "../../../../domain/runs/run.ts";
+import { KnownAgents } from "../../../../kv/agents/known_agents.ts";
 import { createDeletionWork } from "../../../../kv/retention/deletion_work.ts";
+import { createIdleHandler } from "../../../../kv/runs/idle_closes.ts";
+import { THREE_FAILURES } from "../../../support/builders/alert_rules.ts";
 import { aCheck, assertVerified } from "../../../support/builders/checks.ts";
 import { aCall, run, TEAM } from "../../../support/builders/stored_runs.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
@@ -65,6 +68,61 @@ TempStore.test("a run that is judged again counts by its last results", async (t
   await here.runs.append(TEAM, run(1), [aCall(21)], NOON + 20);
   await here.work();
   assertEquals(await here.open(), []);
+  await assertVerified(here.store);
+});
+
+TempStore.test("a run whose late events make it bad does not end the incident before it", async (temp) => {
+  const here = await begin(
+    temp.store,
+    { condition: { ...FAILED, consecutive: 1 } },
+    "usage.llm_calls < 2",
+  );
+  const late = async (n: number, call: number) => {
+    await here.runs.append(TEAM, run(n), [aCall(call)], ++here.nowMs);
+    await here.work();
+  };
+  await here.closeAll("g");
+  await late(1, 1);
+  await late(1, 2);
+  assertEquals(await here.open(), ["checks =a 1: 1"]);
+  await here.closeAll("g", 2);
+  assertEquals(await here.open(), []);
+  assertEquals(await here.instances(), []);
+  await late(2, 3);
+  assertEquals(await here.open(), []);
+  await late(2, 4);
+  assertEquals(await here.open(), ["checks =a 2: 2,1"]);
+  assertEquals((await here.incidents()).map(({ state, count }) => [state, count]), [
+    ["resolved", 1],
+    ["open", 2],
+  ]);
+  await assertVerified(here.store);
+});
+
+TempStore.test("a run that is open again does not end the incident before it", async (temp) => {
+  const condition = { ...THREE_FAILURES.condition, consecutive: 1 } as const;
+  const here = new AlertProcess(temp.store);
+  await here.putRule("failures", { condition });
+  const handler = createIdleHandler(here.store, new KnownAgents(here.store.memory, () => 0));
+  await here.closeAll("b");
+  assertEquals(await here.open(), ["failures =a 1: 1"]);
+  const idle = { idleTimeoutSeconds: 60, idleTimeoutStatus: "success" } as const;
+  await here.runs.open(TEAM, { id: run(2), agent: "a", startedAt: NOON, ...idle }, NOON + 2);
+  await here.work();
+  here.nowMs = NOON + 61_000;
+  await handler.look(
+    await here.due(here.nowMs),
+    { nowMs: here.nowMs, absences: [], summarizedToMs: here.nowMs },
+    new AbortController().signal,
+  );
+  await here.work();
+  assertEquals(await here.open(), []);
+  await here.runs.append(TEAM, run(2), [aCall(1)], ++here.nowMs);
+  await here.work();
+  assertEquals(await here.open(), ["failures =a 1: 1"]);
+  await here.runs.finish(TEAM, run(2), { status: "failed", finishedAt: NOON }, ++here.nowMs);
+  await here.work();
+  assertEquals(await here.open(), ["failures =a 2: 2,1"]);
   await assertVerified(here.store);
 });
 
