@@ -1,6 +1,14 @@
-/** Tests incidents and their messages against the model of alerts, in random sequences. */
+/** Tests incidents and their messages against the model of alerts: saved and random sequences. */
+import { assertEquals } from "@std/assert";
 import { SEED } from "../../support/harness/seed.ts";
 import { playAlertSeed } from "../../assurance/sim/alert_play.ts";
+import { savedSeeds } from "../../assurance/sim/seeds.ts";
+
+Deno.test("alerts: every sequence that failed before passes", async () => {
+  for (const { seed, instances } of savedSeeds("alerts")) {
+    assertEquals(await playAlertSeed(seed, instances), null);
+  }
+});
 
 /** Sequences by instances of the service on one store. */
 const SEQUENCES = [[1, 40], [3, 8]] as const;
