@@ -1,6 +1,7 @@
 /** Traces of OpenTelemetry over a socket: what recorded exporters send becomes runs, priced once. */
 import { deflateSync } from "node:zlib";
 import { assert, assertEquals } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { PbfReader, PbfWriter } from "pbf";
 import type { JsonFields } from "../../domain/core/body.ts";
 import { Memory } from "../../runtime/memory.ts";
@@ -392,7 +393,17 @@ Deno.test("a run of 500 spans in one request is stored whole", async () => {
         parentSpanId: "1".padStart(16, "a"),
       },
     ));
+  const commit = h.store.writer.commit.bind(h.store.writer);
+  const slices: boolean[] = [];
+  using _commits = stub(h.store.writer, "commit", async (write) => {
+    const version = await commit(write);
+    if (write.sets?.some(({ key }) => key[0] === "events")) slices.push(version !== null);
+    return version;
+  });
   assertEquals((await send(h, jsonBody(spans))).status, 200);
+  // The root comes first and closes the trace: each further slice still finds the ledger in memory,
+  // and does not learn of it from a conflict.
+  assertEquals(slices, Array(6).fill(true));
   const run = (await h.getFinal(`/v1/runs/${RUN}`)).json;
   assertEquals([run.usage.events, run.usage.llm_calls, run.status], [500, 500, "success"]);
   assertEquals(await h.usage(), 500);
