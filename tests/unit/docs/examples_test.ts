@@ -200,6 +200,13 @@ Harness.test("the commands of the documents on spend and on prices show both", a
   assertEquals([state, difference_usd], ["done", -0.5]);
 });
 
+Harness.test("the commands of the document on traces send a span, and show its run with its cost", async (h) => {
+  const { code, output } = await paste(h, examplesOf("docs/CONNECT.md"));
+  assertEquals(code, 0, output);
+  const { agent, closed_by, cost_usd } = JSON.parse(output.replace("{}", ""));
+  assertEquals([agent, closed_by, cost_usd], ["researcher", "trace", 0.0064]);
+});
+
 Deno.test("no shell block of these has a comment, which an interactive zsh would pass as arguments", () => {
   for (const path of ["README.md", "docs/API.md"]) {
     const text = Deno.readTextFileSync(new URL(path, root));
