@@ -69,9 +69,7 @@ export function KnownLists(
   return (
     <>
       {Object.entries(known).map(([name, values]) => (
-        <datalist id={`known-${name}`}>
-          {values.map((value) => <option value={value} />)}
-        </datalist>
+        <datalist id={`known-${name}`}>{values.map((value) => <option value={value} />)}</datalist>
       ))}
     </>
   );

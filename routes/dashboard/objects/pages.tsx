@@ -338,9 +338,7 @@ export function VariantLinks<Settings, Sent>({ of }: { readonly of: ObjectPages<
     <ul class="pick">
       {Object.entries(variants).map(([variant, [name, words]]) => (
         <li>
-          <a class="row" href={newPathOf(of) + queryText([[field, variant]])}>
-            {name}
-          </a>
+          <a class="row" href={newPathOf(of) + queryText([[field, variant]])}>{name}</a>
           <small class="under">{words}</small>
         </li>
       ))}

@@ -82,9 +82,7 @@ export function Facts({ data, trace }: ViewProps) {
       {facts.map(([name, value, ...notes]) => (
         <div>
           <dt>{name}</dt>
-          <dd>
-            {value} {notes.some(Boolean) && <small>{notes}</small>}
-          </dd>
+          <dd>{value} {notes.some(Boolean) && <small>{notes}</small>}</dd>
         </div>
       ))}
     </dl>

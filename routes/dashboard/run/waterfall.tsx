@@ -45,9 +45,7 @@ export function Waterfall({ data, trace }: ViewProps) {
           data-usual={axis.usualMs ?? undefined}
         >
           <Head axis={axis} />
-          <tbody id="rows">
-            {rows.map((row) => <Row row={row} data={data} trace={trace} />)}
-          </tbody>
+          <tbody id="rows">{rows.map((row) => <Row row={row} data={data} trace={trace} />)}</tbody>
         </table>
       )}
       {hasSteps && <More data={data} />}

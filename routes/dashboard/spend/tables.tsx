@@ -225,9 +225,7 @@ export function UnpricedBanner({ unpriced, span, mayPrice }: BannerProps) {
         rows={models.slice(0, MODELS_SHOWN)}
       />
       {all > MODELS_SHOWN && (
-        <p class="soft">
-          {`And ${formatCount(all - MODELS_SHOWN)} more, with fewer tokens.`}
-        </p>
+        <p class="soft">{`And ${formatCount(all - MODELS_SHOWN)} more, with fewer tokens.`}</p>
       )}
     </section>
   );
