@@ -106,8 +106,7 @@ const AGENT = {
 };
 
 const pathFields = {
-  slug: slug()
-    .describe("The agent's slug, percent-encoded: `a/b` is `a%2Fb`."),
+  slug: slug().describe("The agent's slug, percent-encoded: `a/b` is `a%2Fb`."),
 };
 
 export const AGENT_ENDPOINTS = endpoints("Agents", {
@@ -131,8 +130,7 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
         ),
       limit: limitOf(AGENTS_PER_PAGE, "agents"),
       cursor: cursorOf("cursor"),
-      archived: z.boolean().default(false)
-        .describe("True to include archived agents."),
+      archived: z.boolean().default(false).describe("True to include archived agents."),
     },
     answers: ok("A page of agents.", agentPage),
     example: {

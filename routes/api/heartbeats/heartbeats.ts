@@ -52,8 +52,7 @@ const EXIT_CODE_MAX = 9_999_999_999;
  * for `exit_code`.
  */
 export const pingQuery = {
-  agent: slug().optional()
-    .describe("The agent's slug; required unless a ping token supplies it."),
+  agent: slug().optional().describe("The agent's slug; required unless a ping token supplies it."),
   status: heartbeatStatus.optional().describe("`ok` by default."),
   exit_code: z.int().min(-EXIT_CODE_MAX).max(EXIT_CODE_MAX).optional()
     .describe(

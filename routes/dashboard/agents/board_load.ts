@@ -74,8 +74,7 @@ export async function loadBoard(deps: AppDeps, team: Team, query: BoardQuery, ti
   const from = isBySlug ? after : null;
   const sort = isBySlug ? "agent" : "last_seen";
   const [listed, monitors, open, latest] = await Promise.all([
-    deps.agents.list(team, { sort, archived, limit: SORTED_MAX, after: from })
-      .catch(nullIfRefused),
+    deps.agents.list(team, { sort, archived, limit: SORTED_MAX, after: from }).catch(nullIfRefused),
     readMonitors(deps, team, from?.agent ?? null),
     readOpenIncidents(deps, team),
     deps.runList.page(team, { from: null, to: null }, null, RUNS_READ),

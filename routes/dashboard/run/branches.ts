@@ -55,8 +55,7 @@ export async function loadBranches(
   const isUnfolded = !isCut && listed.length === descendants.length && steps <= UNFOLDED_STEPS_MAX;
   const isOpen = (id: RunId) => isUnfolded || id === view.open || id === view.inRun;
   const causes = failedPath(run, listed).map(({ id }) => id);
-  const others = listed.map(({ row }) => row.id)
-    .filter((id) => isOpen(id) && !causes.includes(id));
+  const others = listed.map(({ row }) => row.id).filter((id) => isOpen(id) && !causes.includes(id));
   const wanted = [...causes, ...others].slice(0, BRANCHES_MAX);
   const loaded = new Map<RunId, LoadedBranch>();
   for (let chars = 0; wanted.length > 0 && chars < EVENTS_PAGE_BYTES_MAX;) {

@@ -14,8 +14,7 @@ import { loadSearch } from "./search_load.ts";
 const showSearch: PageHandler = async ({ c, deps, team, principal }) => {
   const text = (c.req.query("q") ?? "").trim().slice(0, SEARCH_CHARS_MAX);
   const { menu, nowMs } = c.get("frame");
-  const matches = principal.grant.kind !== "operator" &&
-    await loadSearch(deps, team, text, nowMs);
+  const matches = principal.grant.kind !== "operator" && await loadSearch(deps, team, text, nowMs);
   const pages = menu.filter(({ name, access }) =>
     refusalOf(principal, access) === null && name.toLowerCase().includes(text.toLowerCase())
   );
