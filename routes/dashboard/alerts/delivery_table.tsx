@@ -1,10 +1,10 @@
 /** The table of deliveries, with every try. */
-import { At, Sign } from "../components/elements.tsx";
+import { At, type Label, Sign } from "../components/elements.tsx";
 import type { ChannelType } from "../../../domain/channels/channel.ts";
 import type { Delivery, DeliveryState, DeliveryTry } from "../../../domain/channels/delivery.ts";
 import type { MessageEvent } from "../../../domain/channels/message.ts";
 import { durationText } from "../components/format.ts";
-import { Icon, type IconName } from "../components/icons.tsx";
+import { Icon } from "../components/icons.tsx";
 import { type Column, column, type TableProps } from "../components/table.tsx";
 import { channelPath, deliveryPath, incidentPath } from "./paths.ts";
 
@@ -27,15 +27,14 @@ const EVENT_LABELS: Readonly<Record<MessageEvent, string>> = {
 };
 
 /** The word, the icon and the class of each state. */
-export const DELIVERY_LABELS: Readonly<Record<DeliveryState, readonly [string, IconName, string]>> =
-  {
-    waiting: ["Waiting", "late", "st-off"],
-    sending: ["Sending", "run", "st-run"],
-    retrying: ["Retrying", "timeout", "st-timeout"],
-    delivered: ["Delivered", "ok", "st-ok"],
-    dead: ["Not delivered", "bad", "st-bad"],
-    cancelled: ["Cancelled", "off", "st-off"],
-  };
+export const DELIVERY_LABELS: Readonly<Record<DeliveryState, Label>> = {
+  waiting: ["Waiting", "late", "st-off"],
+  sending: ["Sending", "run", "st-run"],
+  retrying: ["Retrying", "timeout", "st-timeout"],
+  delivered: ["Delivered", "ok", "st-ok"],
+  dead: ["Not delivered", "bad", "st-bad"],
+  cancelled: ["Cancelled", "off", "st-off"],
+};
 
 interface DeliveryTableProps {
   readonly label: string;

@@ -1,6 +1,6 @@
 /** Words and icons of incidents: severities, states, groups. */
 import type { CheckSeverity } from "../../../domain/runs/check_result.ts";
-import { type KeyValue, Sign } from "../components/elements.tsx";
+import { type KeyValue, type Label, LabelSign } from "../components/elements.tsx";
 import type {
   IncidentFacts,
   IncidentGroup,
@@ -10,21 +10,20 @@ import type {
 import { UNATTRIBUTED } from "../../../domain/runs/filters.ts";
 import { agentPath, queryText, RUNS_PATH } from "../layout/paths.ts";
 import { capitalized, countedText, durationText } from "../components/format.ts";
-import type { IconName } from "../components/icons.tsx";
 
 /** The word, the icon and the class of each severity. */
-export const SEVERITY_LABELS: Readonly<Record<Severity, readonly [string, IconName, string]>> = {
+export const SEVERITY_LABELS: Readonly<Record<Severity, Label>> = {
   critical: ["Critical", "bad", "st-bad"],
   warning: ["Warning", "warn", "st-warn"],
   info: ["Info", "info", "st-new"],
 };
 
+const RESOLVED: Label = ["Resolved", "ok", "st-ok"];
+
 /** The icon of an incident: its severity, or a tick once it is resolved. */
 export function IncidentMark({ of }: { readonly of: Pick<IncidentFacts, "state" | "severity"> }) {
-  const [word, icon, name] = of.state === "resolved"
-    ? ["Resolved", "ok", "st-ok"] as const
-    : SEVERITY_LABELS[of.severity];
-  return <Sign icon={icon} name={name} isIcon>{word}</Sign>;
+  const isResolved = of.state === "resolved";
+  return <LabelSign of={isResolved ? RESOLVED : SEVERITY_LABELS[of.severity]} isIcon />;
 }
 
 /** A severity as a tag. */

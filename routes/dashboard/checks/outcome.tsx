@@ -1,5 +1,5 @@
 /** Checks in words: what they judge, their outcomes, and the runs that they judged. */
-import { InlineNotice, Sign } from "../components/elements.tsx";
+import { InlineNotice, type Label, LabelSign } from "../components/elements.tsx";
 import type { RunChoice } from "../../../domain/checks/apply_checks.ts";
 import type {
   CheckCounts,
@@ -16,28 +16,18 @@ import { FINISH_STATUSES } from "../../../domain/runs/run.ts";
 import { addCounts } from "../../../domain/core/sums.ts";
 import { barsOf } from "../components/monitor.tsx";
 import { countedText, dayText, formatCount, listed, percentText } from "../components/format.ts";
-import type { IconName } from "../components/icons.tsx";
 import { type Column, column, nameColumn, Table } from "../components/table.tsx";
 import { runPath } from "../layout/paths.ts";
 import { shortId, titleOf } from "../run/texts.ts";
 import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
 
 /** The word, the icon and the class of each outcome. */
-export const OUTCOMES: Readonly<Record<CheckStatus, readonly [string, IconName, string]>> = {
+export const OUTCOMES: Readonly<Record<CheckStatus, Label>> = {
   fail: ["failed", "bad", "st-bad"],
   error: ["not decided", "warn", "st-warn"],
   skipped: ["skipped", "off", "st-off"],
   pass: ["passed", "ok", "st-ok"],
 };
-
-/** The icon of an outcome; with `isIcon` its word is for screen readers only. */
-export function Outcome({ of, isIcon = false }: {
-  readonly of: CheckStatus;
-  readonly isIcon?: boolean;
-}) {
-  const [word, icon, name] = OUTCOMES[of];
-  return <Sign icon={icon} name={name} isIcon={isIcon}>{word}</Sign>;
-}
 
 /** Consequences of a failure, by severity. */
 export const SEVERITY_WORDS: Readonly<Record<CheckSeverity, string>> = {
@@ -112,7 +102,7 @@ export function TrialOutcome(tried: Tried) {
     );
   }
   const columns = judgedColumns<TrialResult["examples"][number]>(byId, [
-    { head: "Outcome", cell: ({ status }) => <Outcome of={status} /> },
+    { head: "Outcome", cell: ({ status }) => <LabelSign of={OUTCOMES[status]} /> },
     column("Why", { class: "whole" }, ({ message, got }) => (
       <>
         {message}

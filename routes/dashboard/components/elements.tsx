@@ -56,13 +56,22 @@ export function Sign({ icon, name, isIcon = false, children }: SignProps) {
   );
 }
 
-/** The status of a run; with `isIcon` its word is for screen readers only. */
-export function Status({ of, isIcon = false }: {
-  readonly of: RunStatus;
+/** A word, the icon that stands for it, and the class of both. */
+export type Label = readonly [word: string, icon: IconName, name: string];
+
+interface Labelled<T> {
+  readonly of: T;
   readonly isIcon?: boolean;
-}) {
-  const [icon, name] = STATUS_ICONS[of];
-  return <Sign icon={icon} name={name} isIcon={isIcon}>{of}</Sign>;
+}
+
+/** The sign of a label; with `isIcon` its word is for screen readers only. */
+export function LabelSign({ of: [word, icon, name], isIcon = false }: Labelled<Label>) {
+  return <Sign {...{ icon, name, isIcon }}>{word}</Sign>;
+}
+
+/** The status of a run; with `isIcon` its word is for screen readers only. */
+export function Status({ of, isIcon = false }: Labelled<RunStatus>) {
+  return <LabelSign of={[of, ...STATUS_ICONS[of]]} isIcon={isIcon} />;
 }
 
 /** The state of a thing other than a run, with the time or the reason of it. */

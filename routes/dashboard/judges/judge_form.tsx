@@ -9,7 +9,7 @@ import { NO_SUCH_RUN } from "../../api/runs/runs.ts";
 import { readRecords } from "../agents/named_runs.tsx";
 import { formAgents, judgedFields } from "../checks/check_form.tsx";
 import { judgedColumns } from "../checks/outcome.tsx";
-import { InlineNotice, Money, SAVED } from "../components/elements.tsx";
+import { InlineNotice, LabelSign, Money, SAVED } from "../components/elements.tsx";
 import { readInteger } from "../components/form_fields.tsx";
 import { countedText } from "../components/format.ts";
 import { type Column, column, numberColumn, Table } from "../components/table.tsx";
@@ -24,7 +24,7 @@ import {
 } from "../objects/form.tsx";
 import { type KnownValues, readKnownValues } from "../objects/known_values.tsx";
 import type { ObjectPages } from "../objects/pages.tsx";
-import { JudgeSign, reasonText, valueText } from "./results.tsx";
+import { labelOf, reasonText, valueText } from "./results.tsx";
 
 const RUBRIC = "Score how far {{output}} reaches {{goal}}: 1 not at all, 5 completely.";
 
@@ -140,7 +140,7 @@ async function tryJudge({ deps, team }: Visit, form: FormValues): Promise<Child>
 }
 
 const COLUMNS: readonly Column<TriedRun>[] = [
-  { head: "Outcome", cell: (of) => <JudgeSign of={of} /> },
+  { head: "Outcome", cell: (of) => <LabelSign of={labelOf(of)} /> },
   numberColumn("Value", valueText),
   column(
     "Why",

@@ -1,8 +1,7 @@
 /** Results of judges in words: on a run's page, and of a dry run. */
 import type { JudgeResult } from "../../../domain/runs/record.ts";
-import { Money, Sign } from "../components/elements.tsx";
+import { type Label, LabelSign, Money } from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
-import type { IconName } from "../components/icons.tsx";
 import { judgePath } from "../layout/paths.ts";
 
 /** Causes of a result that is missing, and of a judge that is blocked: what it means, what to do. */
@@ -36,21 +35,11 @@ export function reasonText(reason: string): string {
   return REASONS.get(reason) ?? `The model's server answered with ${reason}.`;
 }
 
-type Result = Pick<JudgeResult, "state" | "passed">;
-
-function signOf({ state, passed }: Result): readonly [word: string, icon: IconName, name: string] {
+/** The label of a result. */
+export function labelOf({ state, passed }: Pick<JudgeResult, "state" | "passed">): Label {
   if (state === "done") return passed ? ["passed", "ok", "st-ok"] : ["below", "bad", "st-bad"];
   if (state === "pending") return ["not judged yet", "run", "st-run"];
   return state === "failed" ? ["failed", "warn", "st-warn"] : ["skipped", "off", "st-off"];
-}
-
-/** Sign of a result. */
-export function JudgeSign({ of, isIcon = false }: {
-  readonly of: Result;
-  readonly isIcon?: boolean;
-}) {
-  const [word, icon, name] = signOf(of);
-  return <Sign icon={icon} name={name} isIcon={isIcon}>{word}</Sign>;
 }
 
 /** Value that a model gave; a dash without one. */
@@ -64,7 +53,8 @@ export function JudgePill(result: JudgeResult) {
   return (
     <details id={`judge-${judge}`} name="check">
       <summary>
-        <JudgeSign of={result} isIcon /> {judge} {value !== null && <b>{valueText(result)}</b>}
+        <LabelSign of={labelOf(result)} isIcon /> {judge}{" "}
+        {value !== null && <b>{valueText(result)}</b>}
       </summary>
       <div>
         {reasoning !== null && reasoning !== "" && <p>{reasoning}</p>}
@@ -72,7 +62,8 @@ export function JudgePill(result: JudgeResult) {
         {reason !== null && <p>{reasonText(reason)}</p>}
         {state === "pending" && <p class="quiet">It is judged soon.</p>}
         <p class="quiet">
-          <JudgeSign of={result} /> {model} {latencyMs !== null && durationText(latencyMs)}{" "}
+          <LabelSign of={labelOf(result)} /> {model} {latencyMs !== null && durationText(latencyMs)}
+          {" "}
           <Money of={cost} />
           {isEstimated && " at most"} <a href={judgePath(judge)}>Open the judge</a>
         </p>

@@ -1,6 +1,6 @@
 /** The head of a run: its facts, why it failed, and what its checks said. */
 import type { Child } from "hono/jsx";
-import { Money, Sign } from "../components/elements.tsx";
+import { LabelSign, Money, Sign } from "../components/elements.tsx";
 import { compactText, countedText, durationText, formatCount } from "../components/format.ts";
 import { timesUsual, UNUSUAL } from "../../../domain/runs/list.ts";
 import { awaitsChecks, type RunData, type Span } from "./run_load.ts";
@@ -12,7 +12,7 @@ import { isFailure, lineOf, offsetText, previewOf, reasonOf, silenceOf } from ".
 import type { CheckResult, CheckStatus } from "../../../domain/runs/check_result.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
 import { SeverityTag } from "../alerts/labels.tsx";
-import { Outcome } from "../checks/outcome.tsx";
+import { OUTCOMES } from "../checks/outcome.tsx";
 import { JudgePill } from "../judges/results.tsx";
 
 type Fact = readonly [name: string, value: Child, ...notes: Child[]];
@@ -252,16 +252,16 @@ function Pill({ check, id, status, severity, got, message, version, isKept }: Pi
   return (
     <details id={`check-${id}`} name="check" class={isFailed && severity === "fail" ? "bad" : ""}>
       <summary>
-        <Outcome of={status} isIcon /> {check}
+        <LabelSign of={OUTCOMES[status]} isIcon /> {check}
       </summary>
       <div>
         {message !== null && <p>{message}</p>}
         {isRemoved && <p class="quiet">The message was removed by age</p>}
         {got && <code>got {got}</code>}
         <p class="quiet">
-          <Outcome of={status} /> {isFailed && <SeverityTag of={severity} />} version {version},
+          <LabelSign of={OUTCOMES[status]} /> {isFailed && <SeverityTag of={severity} />} version
           {" "}
-          {isKept ? <a href={checkPath(check)}>Open the check</a> : "deleted since"}
+          {version}, {isKept ? <a href={checkPath(check)}>Open the check</a> : "deleted since"}
         </p>
       </div>
     </details>
