@@ -14,7 +14,14 @@ import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import type { Store } from "../../../kv/store.ts";
-import { type Damage, valueOf, verifyDamaged } from "../../support/oracles/damage.ts";
+import {
+  changed,
+  type Damages,
+  gone,
+  put,
+  valueOf,
+  verifyDamaged,
+} from "../../support/oracles/damage.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 import { enterprise, Harness, NOON } from "../../support/harness/harness.ts";
 import { aRun, at } from "../../support/builders/requests.ts";
@@ -172,46 +179,36 @@ TempStore.test("agents: runs of many agents, aggregated in several commits by tw
   assertEquals((await verifyStore(store)).differences, []);
 });
 
+const activity = (agent: string) => ({ team }: Harness) => keys.agentActivity(team.id, agent);
+
+const changedRow = (change: (row: AgentActivity) => unknown) =>
+  changed("activity of agent researcher", activity("researcher"), change);
+
 /** Each kind of damage to the row of `researcher`, and the difference that reports it. */
-const DAMAGES: Record<string, { says: string; make: (h: Harness) => Promise<Damage> }> = {
-  "a count is one more": changed((row) => ({ ...row, failed: row.failed + 1 })),
-  "a run is moved from one count to another": changed((row) => ({
+const DAMAGES: Damages = {
+  "a count is one more": changedRow((row) => ({ ...row, failed: row.failed + 1 })),
+  "a run is moved from one count to another": changedRow((row) => ({
     ...row,
     succeeded: row.succeeded - 1,
     running: row.running + 1,
   })),
-  "it was seen a millisecond later": changed((row) => ({ ...row, lastSeen: row.lastSeen + 1 })),
-  "its last run has another status": changed((row) => ({
+  "it was seen a millisecond later": changedRow((row) => ({ ...row, lastSeen: row.lastSeen + 1 })),
+  "its last run has another status": changedRow((row) => ({
     ...row,
     lastRun: { ...row.lastRun, status: "timeout" },
   })),
-  "its row is no row": changed(() => 7),
-  "its row is missing": {
-    says: "activity of agent researcher",
-    make: (h) => Promise.resolve({ deletes: [keys.agentActivity(h.team.id, "researcher")] }),
-  },
-  "there is an extra row": {
-    says: "activity of agent nobody",
-    async make(h) {
-      const value = await valueOf(h, keys.agentActivity(h.team.id, "researcher"));
-      return { sets: [{ key: keys.agentActivity(h.team.id, "nobody"), value }] };
-    },
-  },
-  "an agent that has runs is missing": {
-    says: "agent researcher",
-    make: (h) => Promise.resolve({ deletes: [keys.agent(h.team.id, "researcher")] }),
-  },
+  "its row is no row": changedRow(() => 7),
+  "its row is missing": gone("activity of agent researcher", activity("researcher")),
+  "there is an extra row": put(
+    "activity of agent nobody",
+    activity("nobody"),
+    (h) => valueOf(h, activity("researcher")(h)),
+  ),
+  "an agent that has runs is missing": gone(
+    "agent researcher",
+    ({ team }) => keys.agent(team.id, "researcher"),
+  ),
 };
-
-function changed(change: (row: AgentActivity) => unknown) {
-  return {
-    says: "activity of agent researcher",
-    async make(h: Harness): Promise<Damage> {
-      const key = keys.agentActivity(h.team.id, "researcher");
-      return { sets: [{ key, value: change(await valueOf(h, key) as AgentActivity) }] };
-    },
-  };
-}
 
 Harness.test("verify: damage to an agent's counts is found, in the affected team", async (h, t) => {
   await fill(h);

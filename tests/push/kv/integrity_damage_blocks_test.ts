@@ -2,15 +2,14 @@
 import { assert } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { RunSummary } from "../../../domain/runs/summary.ts";
-import { decodeSums, encodeSums } from "../../../kv/base/codec_sums.ts";
 import { type Entry, packBlock, type StoredEntry, unpackBlock } from "../../../kv/index/entries.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { aHeartbeat, runId } from "../../support/builders/requests.ts";
 import {
   assertAllFound,
+  changedSums,
   type Damage,
   type Damages,
-  valueOf,
 } from "../../support/oracles/damage.ts";
 import { Harness } from "../../support/harness/harness.ts";
 import { fill } from "../../support/builders/ledger_of_everything.ts";
@@ -61,138 +60,83 @@ async function blockOf(h: Harness, order: Deno.KvKey): Promise<Block> {
   throw new Error(`No block of ${order.join(" ")} has the run`);
 }
 
-/** Makes a damage to the block of one order. */
-function damaged(order: string, damage: (block: Block, order: Deno.KvKey) => Damage) {
-  return async (h: Harness): Promise<Damage> => {
-    const key = ORDERS[order]?.(h) ?? [];
-    return damage(await blockOf(h, key), key);
-  };
-}
+type BlockDamages = Record<string, (block: Block, order: Deno.KvKey) => Damage>;
 
-/** Replaces the entries of a block. */
-function withEntries(
-  { key, entries }: Block,
-  change: (entries: readonly StoredEntry[]) => readonly Entry[],
-): Damage {
-  return { sets: [{ key, value: packBlock(change(entries)) }] };
-}
+/** Entries that belong to no run. */
+const STRAYS: BlockDamages = {
+  "an entry of a run that does not exist is in a block": (block) =>
+    withEntries(block, [...block.entries, { ...block.middle, run: STRANGER }]),
+  "an extra block": ({ key, value }) => ({ sets: [{ key: key.with(-1, 999), value }] }),
+};
+
+/** Entries of a run that are not stored as they should be. */
+const WRONG_ENTRIES: BlockDamages = {
+  "a block lost an entry": (block) =>
+    withEntries(block, block.entries.filter((entry) => entry !== block.middle)),
+  "a block is missing": ({ key }) => ({ deletes: [key] }),
+  "a block has another number": ({ key, value }) => ({
+    sets: [{ key: key.with(-1, 999), value }],
+    deletes: [key],
+  }),
+  "an entry is in a block and has a row of its own": ({ middle: { at, run, value } }, order) => ({
+    sets: [{ key: keys.entry(order, at, run), value }],
+  }),
+  "an entry is in a block twice": (block) => withEntries(block, [...block.entries, block.middle]),
+  "an entry has another value": (block) => {
+    const other = { ...block.middle, value: Uint8Array.of(9) };
+    return withEntries(block, block.entries.map((each) => each === block.middle ? other : each));
+  },
+};
+
+/** Blocks that cannot be read. */
+const BROKEN: BlockDamages = {
+  "a block is cut": (block) => withValue(block, block.value.slice(0, -1)),
+  "a block has a byte too many": (block) => withValue(block, new Uint8Array([...block.value, 0])),
+  "a block has an entry of an unknown region": (block) => withValue(block, block.value.with(4, 7)),
+  "a block has an entry of another second": (block) => withValue(block, block.value.with(2, 0x80)),
+  "a block has another number of entries": (block) => withValue(block, block.value.with(1, 2)),
+  "a block has more entries than a commit adds": (block) =>
+    withValue(block, block.value.with(0, 0xff)),
+  "a block is empty": (block) => withValue(block, new Uint8Array()),
+  "an extra block is empty": ({ key }) => ({
+    sets: [{ key: key.with(-1, 999), value: new Uint8Array() }],
+  }),
+  "a block is not one": (block) => withValue(block, true),
+};
+
+const withValue = ({ key }: Block, value: unknown): Damage => ({ sets: [{ key, value }] });
+const withEntries = (block: Block, entries: readonly Entry[]) =>
+  withValue(block, packBlock(entries));
 
 /** The damages to a block of one order. */
 function damagesOf(order: string): Damages {
-  // Entries of expiry orders that belong to no run are harmless.
-  const strays: Damages = order === "expiry" ? {} : {
-    [`the ${order}: an entry of a run that does not exist is in a block`]: {
-      says: `entries of the ${order}`,
-      make: damaged(
-        order,
-        (block) => withEntries(block, (all) => [...all, { ...block.middle, run: STRANGER }]),
-      ),
-    },
-    [`the ${order}: an extra block`]: {
-      says: `entries of the ${order}`,
-      make: damaged(order, ({ key, value }) => ({ sets: [{ key: key.with(-1, 999), value }] })),
-    },
-  };
   const blockName = { index: "block run_by kind", feed: "block change", expiry: "block expiry" };
-  const says = blockName[order as keyof typeof blockName];
-  return {
-    ...strays,
-    [`the ${order}: a block lost an entry`]: {
-      says: `for ${MIDDLE}`,
-      make: damaged(
-        order,
-        (block) => withEntries(block, (all) => all.filter((entry) => entry !== block.middle)),
-      ),
-    },
-    [`the ${order}: a block is missing`]: {
-      says: `for ${MIDDLE}`,
-      make: damaged(order, ({ key }) => ({ deletes: [key] })),
-    },
-    [`the ${order}: a block has another number`]: {
-      says: `for ${MIDDLE}`,
-      make: damaged(order, ({ key, value }) => ({
-        sets: [{ key: key.with(-1, 999), value }],
-        deletes: [key],
-      })),
-    },
-    [`the ${order}: an entry is in a block and has a row of its own`]: {
-      says: `for ${MIDDLE}`,
-      make: damaged(order, ({ middle: { at, run, value } }, prefix) => ({
-        sets: [{ key: keys.entry(prefix, at, run), value }],
-      })),
-    },
-    [`the ${order}: an entry is in a block twice`]: {
-      says: `for ${MIDDLE}`,
-      make: damaged(order, (block) => withEntries(block, (all) => [...all, block.middle])),
-    },
-    [`the ${order}: an entry has another value`]: {
-      says: `for ${MIDDLE}`,
-      make: damaged(
-        order,
-        (block) =>
-          withEntries(
-            block,
-            (all) =>
-              all.map((entry) =>
-                entry === block.middle ? { ...entry, value: Uint8Array.of(9) } : entry
-              ),
-          ),
-      ),
-    },
-    [`the ${order}: a block is cut`]: {
-      says,
-      make: damaged(order, ({ key, value }) => ({ sets: [{ key, value: value.slice(0, -1) }] })),
-    },
-    [`the ${order}: a block has a byte too many`]: {
-      says,
-      make: damaged(order, ({ key, value }) => ({
-        sets: [{ key, value: new Uint8Array([...value, 0]) }],
-      })),
-    },
-    [`the ${order}: a block has an entry of an unknown region`]: {
-      says,
-      make: damaged(order, ({ key, value }) => ({ sets: [{ key, value: value.with(4, 7) }] })),
-    },
-    [`the ${order}: a block has an entry of another second`]: {
-      says,
-      make: damaged(order, ({ key, value }) => ({ sets: [{ key, value: value.with(2, 0x80) }] })),
-    },
-    [`the ${order}: a block has another number of entries`]: {
-      says,
-      make: damaged(order, ({ key, value }) => ({ sets: [{ key, value: value.with(1, 2) }] })),
-    },
-    [`the ${order}: a block has more entries than a commit adds`]: {
-      says,
-      make: damaged(order, ({ key, value }) => ({ sets: [{ key, value: value.with(0, 0xff) }] })),
-    },
-    [`the ${order}: a block is empty`]: {
-      says,
-      make: damaged(order, ({ key }) => ({ sets: [{ key, value: new Uint8Array() }] })),
-    },
-    [`the ${order}: an extra block is empty`]: {
-      says,
-      make: damaged(order, ({ key }) => ({
-        sets: [{ key: key.with(-1, 999), value: new Uint8Array() }],
-      })),
-    },
-    [`the ${order}: a block is not one`]: {
-      says,
-      make: damaged(order, ({ key }) => ({ sets: [{ key, value: true }] })),
-    },
-  };
+  const rows = (damages: BlockDamages, says: string) =>
+    Object.entries(damages).map(([name, damage]) => {
+      const make = async (h: Harness) => {
+        const prefix = ORDERS[order]?.(h) ?? [];
+        return damage(await blockOf(h, prefix), prefix);
+      };
+      return [`the ${order}: ${name}`, { says, make }] as const;
+    });
+  return Object.fromEntries([
+    // Strays in expiry orders are harmless.
+    ...order === "expiry" ? [] : rows(STRAYS, `entries of the ${order}`),
+    ...rows(WRONG_ENTRIES, `for ${MIDDLE}`),
+    ...rows(BROKEN, blockName[order as keyof typeof blockName]),
+  ]);
 }
 
 const DAMAGES: Damages = {
   ...Object.keys(ORDERS).map(damagesOf).reduce((all, some) => ({ ...all, ...some })),
-  "a summary does not know the blocks of its run": {
-    says: `for ${MIDDLE}`,
-    async make(h) {
-      const key = keys.summary(h.team.id, MIDDLE);
-      const { blocks, ...summary } = decodeSums<RunSummary>(await valueOf(h, key) as Uint8Array);
+  "a summary does not know the blocks of its run": changedSums<RunSummary>(
+    `for ${MIDDLE}`,
+    ({ team }) => keys.summary(team.id, MIDDLE),
+    ({ blocks, ...summary }) => {
       assert(blocks !== undefined && blocks.length > 0);
-      return { sets: [{ key, value: encodeSums(summary) }] };
+      return summary;
     },
-  },
+  ),
 };
 
 Harness.test("verify: every kind of damage to entries that share rows is found", async (h, t) => {

@@ -1,6 +1,7 @@
 /** Damage to a ledger outside of the service, and the findings of the integrity check. */
 import { assert, assertEquals } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
+import { decodeSums, encodeSums } from "../../../kv/base/codec_sums.ts";
 import { keyParts } from "../../../kv/base/keys.ts";
 import { decodeRollup, encodeRollup } from "../../../kv/spend/rollups.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
@@ -20,6 +21,42 @@ export interface Damage {
 export type Damages = Readonly<
   Record<string, { readonly says: string; readonly make: (h: Harness) => Promise<Damage> }>
 >;
+
+type Sums = Parameters<typeof encodeSums>[0];
+type Made<T> = T | Promise<T>;
+type KeyOf = (h: Harness) => Made<Deno.KvKey>;
+
+/** Removes a row. */
+export function gone(says: string, keyOf: KeyOf): Damages[string] {
+  return { says, make: async (h) => ({ deletes: [await keyOf(h)] }) };
+}
+
+/** Writes a row. */
+export function put(
+  says: string,
+  keyOf: KeyOf,
+  make: (h: Harness) => Made<unknown>,
+): Damages[string] {
+  return { says, make: async (h) => ({ sets: [{ key: await keyOf(h), value: await make(h) }] }) };
+}
+
+/** Replaces the value of a row. */
+export function changed<T>(
+  says: string,
+  keyOf: KeyOf,
+  change: (value: T) => unknown,
+): Damages[string] {
+  return put(says, keyOf, async (h) => change(await valueOf(h, await keyOf(h)) as T));
+}
+
+/** Changes the sums of a row, such as a summary. */
+export function changedSums<T extends Sums>(
+  says: string,
+  keyOf: KeyOf,
+  change: (sums: T) => Sums,
+): Damages[string] {
+  return changed<Uint8Array>(says, keyOf, (value) => encodeSums(change(decodeSums<T>(value))));
+}
 
 /** Damages the first team in each way; fails unless the integrity check finds exactly that. */
 export async function assertAllFound(

@@ -5,15 +5,18 @@ import type { EventTotals } from "../../../domain/runs/event_totals.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import type { Measures } from "../../../domain/runs/summary.ts";
 import { keyParts, keys } from "../../../kv/base/keys.ts";
-import { decodeSums, encodeLedger, encodeSums } from "../../../kv/base/codec_sums.ts";
+import { encodeLedger } from "../../../kv/base/codec_sums.ts";
 import { decodeRollup, encodeRollup } from "../../../kv/spend/rollups.ts";
 import { ledgerOf } from "../../../kv/runs/heads.ts";
 import { DAY_MS } from "../../support/harness/retention_harness.ts";
 import { aRun, runId } from "../../support/builders/requests.ts";
 import {
   assertAllFound,
-  type Damage,
+  changed,
+  changedSums,
   type Damages,
+  gone,
+  put,
   RUN,
   valueOf,
 } from "../../support/oracles/damage.ts";
@@ -50,139 +53,94 @@ async function firstOf(h: Harness, prefix: Deno.KvKey): Promise<Deno.KvEntry<Uin
   return row;
 }
 
+const removed = (kind: "total" | "model" | "cell") => (h: Harness) =>
+  firstOf(h, keys.removedRollups(h.team.id, kind));
+const removedUsage = (month: string) => ({ team }: Harness) => keys.removedUsage(team.id, month);
+const removedAgent = ({ team }: Harness) => keys.removedAgent(team.id, "old");
+const ledger = ({ team }: Harness) => keys.ledger(team.id, RUN);
+const totals = ({ team }: Harness) => keys.removedTotals(team.id, RUN);
+
 /** An expired run's share of a kind of roll-ups, changed. */
-async function removedRollup(
-  h: Harness,
+function removedRollup(
   kind: "total" | "model",
   change: (measures: Measures) => Partial<Measures>,
-): Promise<Damage> {
-  const { key, value } = await firstOf(h, keys.removedRollups(h.team.id, kind));
-  const row = decodeRollup(keyParts.day(key), value);
-  const measures = { ...row.measures, ...change(row.measures) };
-  return { sets: [{ key, value: encodeRollup({ ...row, measures }) }] };
+): Damages[string] {
+  return put(`roll-up ${kind} 2026-10-12`, async (h) => (await removed(kind)(h)).key, async (h) => {
+    const { key, value } = await removed(kind)(h);
+    const row = decodeRollup(keyParts.day(key), value);
+    return encodeRollup({ ...row, measures: { ...row.measures, ...change(row.measures) } });
+  });
 }
 
-async function changedTotals(
-  h: Harness,
-  change: (totals: EventTotals) => Partial<EventTotals>,
-): Promise<Damage> {
-  const key = keys.removedTotals(h.team.id, RUN);
-  const totals = decodeSums<EventTotals>(await valueOf(h, key) as Uint8Array);
-  return { sets: [{ key, value: encodeSums({ ...totals, ...change(totals) }) }] };
-}
+const changedTotals = (change: (totals: EventTotals) => Partial<EventTotals>) =>
+  changedSums<EventTotals>(`event totals of ${RUN}`, totals, (stored) => ({
+    ...stored,
+    ...change(stored),
+  }));
 
 const DAMAGES: Damages = {
-  "the cost of expired runs is a picodollar more": {
-    says: "roll-up total 2026-10-12",
-    make: (h) => removedRollup(h, "total", ({ cost }) => ({ cost: cost + 1n })),
-  },
-  "expired runs are one more": {
-    says: "roll-up model 2026-10-12",
-    make: (h) => removedRollup(h, "model", ({ runs }) => ({ runs: runs + 1 })),
-  },
-  "the totals of expired runs are missing": {
-    says: "roll-up cell 2026-10-12",
-    async make(h) {
-      const { key } = await firstOf(h, keys.removedRollups(h.team.id, "cell"));
-      return { deletes: [key] };
-    },
-  },
-  "expired runs of a day without any": {
-    says: "roll-up total 2020-01-01",
-    async make(h) {
-      const { key, value } = await firstOf(h, keys.removedRollups(h.team.id, "total"));
-      return { sets: [{ key: key.with(3, "2020-01-01"), value }] };
-    },
-  },
-  "usage of expired runs is one less": {
-    says: "usage of 2026-11",
-    async make(h) {
-      const key = keys.removedUsage(h.team.id, "2026-11");
-      const { value } = await valueOf(h, key) as Deno.KvU64;
-      return { sets: [{ key, value: new Deno.KvU64(value - 1n) }] };
-    },
-  },
-  "usage of expired runs is missing": {
-    says: "usage of 2026-10",
-    make: (h) => Promise.resolve({ deletes: [keys.removedUsage(h.team.id, "2026-10")] }),
-  },
-  "expired runs of an agent are one more": {
-    says: "activity of agent old",
-    async make(h) {
-      const key = keys.removedAgent(h.team.id, "old");
-      const activity = await valueOf(h, key) as AgentActivity;
-      return { sets: [{ key, value: { ...activity, runs: activity.runs + 1 } }] };
-    },
-  },
-  "expired runs of an agent are missing": {
-    says: "activity of agent old",
-    make: (h) => Promise.resolve({ deletes: [keys.removedAgent(h.team.id, "old")] }),
-  },
-  "the cost of removed events is a picodollar more": {
-    says: `event totals of ${RUN}`,
-    make: (h) =>
-      changedTotals(h, ({ cost, models }) => ({
-        cost: cost + 1n,
-        models: models.map((line, i) => i === 0 ? { ...line, cost: line.cost + 1n } : line),
-      })),
-  },
-  "removed events are one less": {
-    says: `event totals of ${RUN}`,
-    make: (h) => changedTotals(h, ({ events }) => ({ events: events - 1 })),
-  },
-  "the totals of removed events name another tool": {
-    says: `event totals of ${RUN}`,
-    make: (h) =>
-      changedTotals(h, ({ failedTool }) => {
-        assert(failedTool?.name === "open_file");
-        return { failedTool: { ...failedTool, name: "close_file" } };
-      }),
-  },
-  "the totals of removed events are missing": {
-    says: `event totals of ${RUN}`,
-    make: (h) => Promise.resolve({ deletes: [keys.removedTotals(h.team.id, RUN)] }),
-  },
-  "a ledger counts a removed batch as stored": {
-    says: `batch 2 of ${RUN}`,
-    async make(h) {
-      const key = keys.ledger(h.team.id, RUN);
-      const ledger = ledgerOf(await valueOf(h, key));
-      const value = encodeLedger({ ...ledger, removed: ledger.removed - 1 });
-      return { sets: [{ key, value }] };
-    },
-  },
-  "a stripped run has no expiry entry": {
-    says: `index record ${NOON} for ${RUN}`,
-    make: (h) =>
-      Promise.resolve({
-        deletes: [keys.entry(keys.expiryOrder(h.team.id, "record"), NOON, RUN)],
-      }),
-  },
-  "a deleted id would be refused forever": {
-    says: `index of deleted ${DELETED}`,
-    make: (h) => {
-      const order = keys.expiryOrder(h.team.id, "tombstone");
-      return Promise.resolve({ deletes: [keys.entry(order, DELETED_AT, DELETED)] });
-    },
-  },
-  "a deleted run would accept events again": {
-    says: `tombstone of ${DELETED}`,
-    make: (h) => Promise.resolve({ deletes: [keys.ledger(h.team.id, DELETED)] }),
-  },
-  "a deleted run has a summary": {
-    says: `rows of deleted ${DELETED}`,
-    async make(h) {
-      const value = await valueOf(h, keys.summary(h.team.id, RUN));
-      return { sets: [{ key: keys.summary(h.team.id, DELETED), value }] };
-    },
-  },
-  "a deleted run has events": {
-    says: `rows of deleted ${DELETED}`,
-    make: (h) =>
-      Promise.resolve({
-        sets: [{ key: keys.batch(h.team.id, DELETED, 0), value: new Uint8Array(9) }],
-      }),
-  },
+  "the cost of expired runs is a picodollar more": removedRollup(
+    "total",
+    ({ cost }) => ({ cost: cost + 1n }),
+  ),
+  "expired runs are one more": removedRollup("model", ({ runs }) => ({ runs: runs + 1 })),
+  "the totals of expired runs are missing": gone(
+    "roll-up cell 2026-10-12",
+    async (h) => (await removed("cell")(h)).key,
+  ),
+  "expired runs of a day without any": put(
+    "roll-up total 2020-01-01",
+    async (h) => (await removed("total")(h)).key.with(3, "2020-01-01"),
+    async (h) => (await removed("total")(h)).value,
+  ),
+  "usage of expired runs is one less": changed<Deno.KvU64>(
+    "usage of 2026-11",
+    removedUsage("2026-11"),
+    ({ value }) => new Deno.KvU64(value - 1n),
+  ),
+  "usage of expired runs is missing": gone("usage of 2026-10", removedUsage("2026-10")),
+  "expired runs of an agent are one more": changed<AgentActivity>(
+    "activity of agent old",
+    removedAgent,
+    (activity) => ({ ...activity, runs: activity.runs + 1 }),
+  ),
+  "expired runs of an agent are missing": gone("activity of agent old", removedAgent),
+  "the cost of removed events is a picodollar more": changedTotals(({ cost, models }) => ({
+    cost: cost + 1n,
+    models: models.map((line, i) => i === 0 ? { ...line, cost: line.cost + 1n } : line),
+  })),
+  "removed events are one less": changedTotals(({ events }) => ({ events: events - 1 })),
+  "the totals of removed events name another tool": changedTotals(({ failedTool }) => {
+    assert(failedTool?.name === "open_file");
+    return { failedTool: { ...failedTool, name: "close_file" } };
+  }),
+  "the totals of removed events are missing": gone(`event totals of ${RUN}`, totals),
+  "a ledger counts a removed batch as stored": changed(`batch 2 of ${RUN}`, ledger, (value) => {
+    const stored = ledgerOf(value);
+    return encodeLedger({ ...stored, removed: stored.removed - 1 });
+  }),
+  "a stripped run has no expiry entry": gone(
+    `index record ${NOON} for ${RUN}`,
+    ({ team }) => keys.entry(keys.expiryOrder(team.id, "record"), NOON, RUN),
+  ),
+  "a deleted id would be refused forever": gone(
+    `index of deleted ${DELETED}`,
+    ({ team }) => keys.entry(keys.expiryOrder(team.id, "tombstone"), DELETED_AT, DELETED),
+  ),
+  "a deleted run would accept events again": gone(
+    `tombstone of ${DELETED}`,
+    ({ team }) => keys.ledger(team.id, DELETED),
+  ),
+  "a deleted run has a summary": put(
+    `rows of deleted ${DELETED}`,
+    ({ team }) => keys.summary(team.id, DELETED),
+    (h) => valueOf(h, keys.summary(h.team.id, RUN)),
+  ),
+  "a deleted run has events": put(
+    `rows of deleted ${DELETED}`,
+    ({ team }) => keys.batch(team.id, DELETED, 0),
+    () => new Uint8Array(9),
+  ),
 };
 
 freeTeam.test(
