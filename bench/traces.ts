@@ -15,7 +15,7 @@ import {
   RUN_EVENTS,
 } from "./load.ts";
 import { type Side, startService, untilIdle, usageOf } from "./process.ts";
-import { atLeast, type Bar, type BenchOptions, median, print, ratios } from "./report.ts";
+import { atLeast, type Bar, type BenchOptions, median, print, ratios, say } from "./report.ts";
 import { AUTHORIZATION } from "./service.ts";
 
 /** Requests of clients at a time. */
@@ -23,20 +23,29 @@ const CLIENTS = 16;
 
 const ROUNDS = 7, RUNS = 1_000, RATIO_MIN = 1.5;
 
+/**
+ * Seconds of each load before the first round: for half a minute V8 compiles the code that is hot, beside
+ * what is measured.
+ */
+const WARM_UP_SECONDS = 20;
+
 /** Runs in a batch of about 512 spans, the milliseconds between two, and their bar. */
 const BATCH = { runs: 46, pauseMs: 1_000, rateMin: 0.9 } as const;
 
 /** Measures both ways in turn. */
 export async function bench(
-  { folder, rounds = ROUNDS, runs = RUNS, seconds = 3 }: BenchOptions,
+  { folder, rounds = ROUNDS, runs = RUNS, seconds = 3, quick }: BenchOptions,
 ): Promise<Bar[]> {
   await using side = await startService(`${folder}/traces.kv`);
-  const measured = await inTurn("traces", rounds + 1, {
+  for (const send of quick ? [] : [sendJson, sendTrace]) {
+    say("traces: warm-up …");
+    const endMs = performance.now() + 1_000 * WARM_UP_SECONDS;
+    await sendRuns(side, () => performance.now() < endMs, send);
+  }
+  const { json, trace } = await inTurn("traces", rounds, {
     json: () => cpuUs(side, runs, sendJson),
     trace: () => cpuUs(side, runs, sendTrace),
   });
-  // The first round warms the service up.
-  const [json, trace] = [measured.json.slice(1), measured.trace.slice(1)];
   const cells = [json, trace].map((all) => number(median(all), 0));
   print(table(["three JSON requests, CPU µs a run", "one request of spans"], [cells]));
   const load: Load = { call: "open", connections: CONNECTIONS, seconds };
@@ -78,18 +87,22 @@ async function besideBatches<Result>(side: Side, work: () => Promise<Result>): P
   }
 }
 
+/** Sends a run. */
+type Send = (side: Side, trace: Uint8Array<ArrayBuffer>) => Promise<void>;
+
+/** Sends runs from all clients, as long as there is a next one. */
+async function sendRuns(side: Side, hasNext: () => boolean, send: Send): Promise<void> {
+  await Promise.all(Array.from({ length: CLIENTS }, async () => {
+    while (hasNext()) await send(side, crypto.getRandomValues(new Uint8Array(16)));
+  }));
+}
+
 /** Returns the microseconds of processor time a run, with the work after the answers. */
-async function cpuUs(
-  side: Side,
-  runs: number,
-  send: (side: Side, trace: Uint8Array<ArrayBuffer>) => Promise<void>,
-): Promise<number> {
+async function cpuUs(side: Side, runs: number, send: Send): Promise<number> {
   await untilIdle(side.pid);
   const before = await usageOf(side.pid);
   let left = runs;
-  await Promise.all(Array.from({ length: CLIENTS }, async () => {
-    while (left-- > 0) await send(side, crypto.getRandomValues(new Uint8Array(16)));
-  }));
+  await sendRuns(side, () => left-- > 0, send);
   await untilIdle(side.pid);
   const after = await usageOf(side.pid);
   return 1e6 * ((after?.cpuSeconds ?? NaN) - (before?.cpuSeconds ?? NaN)) / runs;
