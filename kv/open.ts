@@ -6,11 +6,11 @@
 import { Deadlines, TIMERS } from "../runtime/deadlines.ts";
 import { STORAGE_DEADLINE_MS } from "../domain/core/limits.ts";
 import { Memory } from "../runtime/memory.ts";
-import { fileBytesOf, watchFiles } from "./base/files.ts";
+import { fileBytesOf } from "./base/files.ts";
 import { keys } from "./base/keys.ts";
 import { openBell, WorkerSignal } from "./writer/writer.ts";
 import { BACK_ENDS, type BackEnd } from "./base/limits.ts";
-import { createStore, type Store, type StoreDeps } from "./store.ts";
+import { createStore, type Store, type StoreDeps, watchFiles } from "./store.ts";
 import { adviceFor, isShared, type KvLocation, locationOf } from "./location.ts";
 import { otherFormat, refusal, StoreRefused } from "./refused.ts";
 import { inspect, lockLedger, shrinkExpiryIndex } from "./ledger_file.ts";

@@ -10,9 +10,8 @@ import type { Patterns } from "../domain/checks/program.ts";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { type CronSlots, slotsOf } from "../domain/monitors/schedule.ts";
 import { type Blob, chunksOf, intoChunks, packBlob, unpackBlob } from "./base/blob.ts";
-import { inTime } from "./base/retry.ts";
-import { COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX, groupsOf } from "./base/limits.ts";
-import type { fileBytesOf } from "./base/files.ts";
+import { COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX, groupsOf, inTime } from "./base/limits.ts";
+import { type fileBytesOf, lockOf, logOf } from "./base/files.ts";
 import { keys, newRowName } from "./base/keys.ts";
 import {
   countBytes,
@@ -143,6 +142,33 @@ export async function getAll(
 export function rowsAfter(prefix: Deno.KvKey, row: Deno.KvKey | null): Deno.KvListSelector {
   // `true` sorts after every other key part.
   return row === null ? { prefix } : { prefix, start: [...row, true] };
+}
+
+/**
+ * Records the identities of the files of a ledger that was just opened. A process can keep writing to
+ * a file that was deleted, moved or replaced: every commit succeeds and is lost when the process ends.
+ * Comparing the names with the open files takes microseconds.
+ *
+ * @param location the ledger's name, which may be a link
+ * @param path the database file itself; the log and the lock file are next to it
+ * @returns a check that the same files are still there
+ */
+export function watchFiles(location: string, path: string): () => boolean {
+  const paths = [location, logOf(path), lockOf(path)];
+  const opened = paths.map(identityOf);
+  return () => {
+    try {
+      return paths.every((path, at) => identityOf(path) === opened[at]);
+    } catch {
+      return false;
+    }
+  };
+}
+
+/** Returns the identity of the file found under a path, constant for the file's lifetime. */
+function identityOf(path: string): string {
+  const { dev, ino } = Deno.statSync(path);
+  return `${dev} ${ino}`;
 }
 
 /** A key that never exists: deleting it is a write without an effect. */

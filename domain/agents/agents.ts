@@ -346,3 +346,30 @@ type Start = Pick<AgentRun, "id" | "sortedAt">;
 function compareStarts(a: Start, b: Start): number {
   return a.sortedAt - b.sortedAt || compare(a.id, b.id);
 }
+
+/** Returns whether an agent is among patterns; `*` at the end of one matches any rest. */
+export function matchesAgent(patterns: readonly string[], agent: string | null): boolean {
+  if (patterns.length === 0) return true;
+  return patterns.some((pattern) => {
+    if (!pattern.endsWith("*")) return pattern === agent;
+    return pattern === "*" || agent !== null && agent.startsWith(pattern.slice(0, -1));
+  });
+}
+
+/** Prefix of the agents under which the calls of judges are in the ledger. */
+export const JUDGE_AGENT_PREFIX = "judge:";
+
+/** Returns whether an agent's runs are calls of a judge. */
+export function isJudgeAgent(agent: string | null): boolean {
+  return agent?.startsWith(JUDGE_AGENT_PREFIX) === true;
+}
+
+/**
+ * Returns whether a rule, check or judge for agents applies to runs of one. The calls of judges are
+ * nobody's work, so neither a bare `*` nor an empty list names their agents (decision 56).
+ */
+export function appliesToAgent(patterns: readonly string[], agent: string | null): boolean {
+  if (!isJudgeAgent(agent)) return matchesAgent(patterns, agent);
+  const named = patterns.filter((pattern) => pattern !== "*");
+  return named.length > 0 && matchesAgent(named, agent);
+}

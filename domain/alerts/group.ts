@@ -16,7 +16,7 @@ import {
   type RuleSettings,
   type TeamCounts,
 } from "./rule.ts";
-import { appliesToAgent, matchesAgent } from "../config/objects.ts";
+import { appliesToAgent, matchesAgent } from "../agents/agents.ts";
 import type { Silence } from "./silence.ts";
 import type { RunId } from "../core/ids.ts";
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { appliesToAgent } from "../config/objects.ts";
+import { appliesToAgent } from "../agents/agents.ts";
 import type { RunId } from "../core/ids.ts";
 import type { PayloadState } from "../runs/record.ts";
 import type { FinishStatus } from "../runs/run.ts";

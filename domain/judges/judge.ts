@@ -4,7 +4,8 @@
  * @module
  */
 import { choosesRun, type PlaceInSample, type RunChoice } from "../checks/apply_checks.ts";
-import { type ConfigObject, isJudgeAgent, JUDGE_AGENT_PREFIX } from "../config/objects.ts";
+import type { ConfigObject } from "../config/objects.ts";
+import { isJudgeAgent, JUDGE_AGENT_PREFIX } from "../agents/agents.ts";
 import type { RunId } from "../core/ids.ts";
 import { closeArrivalOf, type RunSummary } from "../runs/summary.ts";
 

@@ -164,7 +164,8 @@ function reportedUsage({ parts, repriced }: RunHead): ModelUsage | null {
 }
 
 function exceedsInput({ parts, totals }: RunHead): boolean {
-  return totals.cachedExceedsInput || isApart(reportedTokens(heartbeatUsage(parts)));
+  const reported = heartbeatUsage(parts);
+  return totals.cachedExceedsInput || countsTokens(reported) && isApart(reportedTokens(reported));
 }
 
 /** All flags of a run, in display order. */

@@ -149,7 +149,7 @@ function stateOf({ parts, batchCount, repricings, ages }: RunHead): RunSummary["
     repricings,
     ...ages.scores === undefined ? {} : { scores: ages.scores.count },
     ...ages.scores?.judged === undefined ? {} : { judged: ages.scores.judged },
-    ...isOpenTrace(ages) ? { isOpenTrace: true } : {},
+    ...ages.trace !== undefined && isOpenTrace(ages) ? { isOpenTrace: true } : {},
   };
 }
 

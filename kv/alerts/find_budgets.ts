@@ -6,21 +6,10 @@
  *
  * @module
  */
-import {
-  groupOf,
-  groupOfMark,
-  nameIn,
-  shareIn,
-  type SignalSubject,
-} from "../../domain/alerts/group.ts";
+import { groupOfMark, nameIn, shareIn } from "../../domain/alerts/group.ts";
 import { PERIODS } from "../../domain/alerts/incident.ts";
 import { OTHER_GROUP } from "../../domain/alerts/rule.ts";
-import {
-  type Budget,
-  BUDGET_LABELS,
-  type BudgetLabel,
-  placeOf,
-} from "../../domain/budgets/budget.ts";
+import { type Budget, BUDGET_LABELS, placeOf } from "../../domain/budgets/budget.ts";
 import {
   daysInUse,
   marksReached,
@@ -42,6 +31,7 @@ import { getAll } from "../store.ts";
 import type { SpendDeps } from "./find_spend.ts";
 import { type Finding, goodOf, instancesOf, NOTHING, type RuleOf, signalOf } from "./conditions.ts";
 import { decodeInstance } from "./rows.ts";
+import { TOTAL } from "./run_work.ts";
 
 /** Maximum marks that one look reports; the next look finds further ones. */
 const MARKS_MAX = 50;
@@ -52,14 +42,6 @@ interface GroupSpend {
   /** Agent, customer or feature; null for the team. */
   readonly name: string | null;
   readonly spent: Spent;
-}
-
-/** Name of a look at the budgets of the team. */
-export const TOTAL = "total";
-
-/** Returns the name of a look at the budgets of a subject's agent, customer or feature. */
-export function budgetLook(label: BudgetLabel, subject: SignalSubject): string {
-  return `${label} ${groupOf(label, subject).text}`;
 }
 
 /** Returns the enabled budgets that a rule names. */
@@ -75,7 +57,7 @@ export function selectedBudgets(
 /**
  * Finds marks that were reached, each once a period, and ends those that are over.
  *
- * @param text the only label to look at, as {@link budgetLook} and {@link TOTAL} name it; null for all
+ * @param text the only label to look at, as `budgetGroupName` and {@link TOTAL} name it; null for all
  */
 export async function findBudgets(
   { store, spend }: SpendDeps,

@@ -33,11 +33,11 @@ import {
 import { workKey, workSet } from "../work/store.ts";
 import type { KvSet } from "../writer/group.ts";
 import type { AlertWork } from "../../domain/alerts/signal.ts";
-import { earlierOutcomes } from "./earlier_outcomes.ts";
+import { earlierOutcomes } from "./run_work.ts";
 import { TEXT_CHARS_MAX } from "../../domain/channels/forms/words.ts";
 import { cutText, printable } from "../../domain/core/text.ts";
 import { errorOf } from "../../domain/runs/run.ts";
-import { readHeads } from "../runs/heads.ts";
+import { hasSpanTexts, readHeads } from "../runs/heads.ts";
 import { withTexts } from "../runs/texts.ts";
 import { DAY_MS, dayOf } from "../../domain/core/time.ts";
 import type { ModelName } from "../../domain/runs/model_usage.ts";
@@ -245,7 +245,9 @@ export async function readLacking(
 /** Reads the first 200 characters of a run's error; null if it has none. */
 async function readError(store: Store, team: TeamId, id: RunId): Promise<string | null> {
   const [run] = await readHeads({ store, team }, [id]);
-  const error = run === undefined ? null : errorOf((await withTexts(run)).head.parts);
+  if (run === undefined) return null;
+  const { head } = hasSpanTexts(run) ? await withTexts(run) : run;
+  const error = errorOf(head.parts);
   return error === null ? null : cutText(printable(error), TEXT_CHARS_MAX.error);
 }
 

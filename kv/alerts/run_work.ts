@@ -1,11 +1,18 @@
 /**
- * Work of changed runs for alerts: their signals, and the rows at which the loop looks at rules that
- * no outcome of a run reports.
+ * Work of changed runs for alerts: their signals, the outcomes of a group that were counted before,
+ * and the rows at which the loop looks at rules that no outcome of a run reports.
  *
  * @module
  */
-import { type AlertSignal, groupName, groupOf, matches } from "../../domain/alerts/group.ts";
+import {
+  type AlertSignal,
+  groupName,
+  groupOf,
+  matches,
+  type SignalSubject,
+} from "../../domain/alerts/group.ts";
 import type { AlertConfig } from "../../domain/alerts/transition.ts";
+import type { BudgetLabel } from "../../domain/budgets/budget.ts";
 import type { BudgetLabels } from "../../domain/budgets/verdict.ts";
 import type { Rule, TeamCounts } from "../../domain/alerts/rule.ts";
 import {
@@ -14,18 +21,42 @@ import {
   closeSignals,
   costSignals,
   isSameSubject,
+  resultSignals,
   type RunChange,
   subjectOf,
   unpricedSignals,
 } from "../../domain/alerts/signal.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CheckResult, ResultsChange } from "../../domain/runs/check_result.ts";
-import type { RunSummary } from "../../domain/runs/summary.ts";
+import { closeArrivalOf, type RunSummary } from "../../domain/runs/summary.ts";
 import type { PreparedConfig } from "../config/prepared.ts";
 import { workSet } from "../work/store.ts";
-import type { RunUpdate } from "../runs/heads.ts";
-import { budgetLook, TOTAL } from "./find_budgets.ts";
+import { readSummaries, type RunUpdate } from "../runs/heads.ts";
 import { keyText, type KvSet } from "../writer/group.ts";
+import type { LateGroup } from "../../domain/alerts/decide.ts";
+import { OUTCOMES_MAX } from "../../domain/outcomes/window.ts";
+import { RUN_KINDS } from "../../domain/runs/cost.ts";
+import { decodeResults } from "../base/codec_checks.ts";
+import {
+  agentPart,
+  ALL_ENTRIES,
+  customerPart,
+  type EntryPage,
+  EntryReader,
+  featurePart,
+  type Position,
+  readEntries,
+} from "../index/entries.ts";
+import { keyParts, keys } from "../base/keys.ts";
+import { getAll, type Store } from "../store.ts";
+
+/** Name of a look at the budgets of the team. */
+export const TOTAL = "total";
+
+/** Returns the name of a look at the budgets of a subject's agent, customer or feature. */
+export function budgetGroupName(label: BudgetLabel, subject: SignalSubject): string {
+  return `${label} ${groupOf(label, subject).text}`;
+}
 
 /** Milliseconds within which changes of a group's spend share a look. */
 const SPEND_STEP_MS = 2_000;
@@ -116,7 +147,7 @@ function changeOf({ run: { id, ledger }, before, after }: RunUpdate): RunChange 
  *
  * @param isFiled returns whether this process has filed a row that is not due yet
  */
-export function runLookSets(
+export function ruleWorkSets(
   team: TeamId,
   { byKind, budgetLabels }: Pick<PreparedConfig, "byKind" | "budgetLabels">,
   updates: readonly RunUpdate[],
@@ -131,9 +162,9 @@ export function runLookSets(
   // The look at an earlier row may be over when this is stored.
   const spendAt = (Math.floor(nowMs / SPEND_STEP_MS) + 1) * SPEND_STEP_MS;
   for (const rule of byKind.get("spend") ?? []) {
-    for (const name of spendLooks(rule, updates)) file(name, spendAt, true);
+    for (const name of spendGroupNames(rule, updates)) file(name, spendAt, true);
   }
-  const budgetNames = byKind.has("budget") ? budgetLooks(budgetLabels, updates) : [];
+  const budgetNames = byKind.has("budget") ? budgetGroupNames(budgetLabels, updates) : [];
   for (const rule of byKind.get("budget") ?? []) {
     for (const name of budgetNames) file(groupName(rule.slug, name), spendAt, true);
   }
@@ -149,7 +180,7 @@ export function runLookSets(
  * Returns the names of looks at groups whose spend changed. All models share a look: it reads the
  * spend of all models, and a run has many.
  */
-function spendLooks({ slug, settings }: Rule, updates: readonly RunUpdate[]): Set<string> {
+function spendGroupNames({ slug, settings }: Rule, updates: readonly RunUpdate[]): Set<string> {
   const names = new Set<string>();
   const add = (summary: RunSummary) => {
     const subject = subjectOf(summary);
@@ -167,7 +198,10 @@ function spendLooks({ slug, settings }: Rule, updates: readonly RunUpdate[]): Se
 }
 
 /** Returns the names of looks at the groups of budgets whose spend may have grown. */
-function budgetLooks(labels: BudgetLabels, updates: readonly RunUpdate[]): ReadonlySet<string> {
+function budgetGroupNames(
+  labels: BudgetLabels,
+  updates: readonly RunUpdate[],
+): ReadonlySet<string> {
   const names = new Set<string>();
   if (labels.size === 0) return names;
   for (const { before, after } of updates) {
@@ -179,7 +213,7 @@ function budgetLooks(labels: BudgetLabels, updates: readonly RunUpdate[]): Reado
       if (label === TOTAL) names.add(label);
       else {
         const name = subject[label];
-        if (name !== null && only?.has(name) !== false) names.add(budgetLook(label, subject));
+        if (name !== null && only?.has(name) !== false) names.add(budgetGroupName(label, subject));
       }
     }
   }
@@ -206,4 +240,107 @@ function stuckAt(
 
 function isOpen(summary: RunSummary | null): boolean {
   return summary?.contribution?.labels.status === "running";
+}
+
+/** Latest runs by start that are read of an order. */
+const RUNS_MAX = 100;
+
+/** Latest changes of the team that are read: at once, and at most. */
+const CHANGES = { perRead: 50, max: 500 } as const;
+
+/**
+ * Returns the latest signals of a group, in order of the arrivals of the closes, when a bad one of an
+ * earlier close arrives, or when a good one does not count any more. None if a bad outcome came and no
+ * close of the group arrived after its own. While a group has no instance, they are not kept.
+ *
+ * Runs are found by their latest change, so also those that started long ago, and by their start.
+ *
+ * @param excluded runs that are changing
+ */
+export async function earlierOutcomes(
+  store: Store,
+  team: TeamId,
+  { rule, subject, fromMs, isUndone }: LateGroup,
+  excluded: ReadonlySet<RunId>,
+): Promise<readonly AlertSignal[]> {
+  const { groupBy } = rule.settings;
+  const { text } = groupOf(groupBy, subject);
+  const isCounted = ([id, summary]: readonly [RunId, RunSummary]) => {
+    const own = subjectOf(summary);
+    return !excluded.has(id) && closeArrivalOf(summary) >= rule.updatedAt &&
+      matches(rule.settings, own) && groupOf(groupBy, own).text === text;
+  };
+  const { changed, isAll } = await changedSince(store, team, fromMs);
+  const isLater = (summary: RunSummary) => closeArrivalOf(summary) >= fromMs;
+  if (!isUndone && isAll && !changed.some((run) => isLater(run[1]) && isCounted(run))) return [];
+  const started = await latestStarted(store, team, rule, subject);
+  const runs = new Map([...changed, ...started].filter(isCounted));
+  const signals = await signalsOf(store, team, rule, runs);
+  return signals.toSorted((a, b) => a.at - b.at).slice(-OUTCOMES_MAX);
+}
+
+/**
+ * Reads the runs that changed last, until all closes of a read arrived before an instant.
+ *
+ * @returns `isAll` if it ended there
+ */
+async function changedSince(store: Store, team: TeamId, fromMs: number) {
+  const reader = new EntryReader(store, keys.changes(team), { end: null, reverse: true });
+  const changed: [RunId, RunSummary][] = [];
+  let last: Position | null = null;
+  for (let read = 0; read < CHANGES.max; read += CHANGES.perRead) {
+    const { entries }: EntryPage = await reader.read(last, CHANGES.perRead);
+    const page = await readSummaries({ store, team }, entries.map(({ run }) => run));
+    changed.push(...page);
+    last = entries.at(-1) ?? null;
+    const isOver = page.values().every((summary) => closeArrivalOf(summary) < fromMs);
+    if (isOver || entries.length < CHANGES.perRead) return { changed, isAll: true };
+  }
+  return { changed, isAll: false };
+}
+
+/** Reads the latest runs by start of the orders that hold the runs of a group. */
+async function latestStarted(store: Store, team: TeamId, rule: Rule, subject: SignalSubject) {
+  const options = { limit: RUNS_MAX, reverse: true };
+  const pages = await Promise.all(
+    ordersOf(team, rule, subject).map((order) => readEntries(store, order, ALL_ENTRIES, options)),
+  );
+  const runs = pages.flatMap(({ entries }) => entries.map(({ run }) => run));
+  return await readSummaries({ store, team }, runs);
+}
+
+/** Returns what the closes of runs, or their stored results, mean for a rule. */
+async function signalsOf(
+  store: Store,
+  team: TeamId,
+  rule: Rule,
+  runs: ReadonlyMap<RunId, RunSummary>,
+): Promise<readonly AlertSignal[]> {
+  if (rule.settings.condition.kind === "run_failed") {
+    return [...runs].flatMap(([id, after]) =>
+      closeSignals({ id, before: null, after, latestAt: null })
+    );
+  }
+  const judged = [...runs].filter(([, { checks }]) => checks !== undefined);
+  const rows = await getAll(store, judged.map(([id]) => keys.checkResults(team, id)));
+  const results = new Map(rows.map(({ key, value }) => [keyParts.headRow(key).run, value]));
+  return judged.flatMap(([id, summary]) =>
+    resultSignals(id, summary, decodeResults(results.get(id) ?? null), [rule])
+  );
+}
+
+/** Returns the orders in the index that hold the runs of a group, and others. */
+function ordersOf(
+  team: TeamId,
+  { settings: { groupBy } }: Rule,
+  { agent, customer, feature }: SignalSubject,
+): readonly Deno.KvKey[] {
+  if (groupBy === "agent" && agent !== null) return [keys.runsBy(team, groupBy, agentPart(agent))];
+  if (groupBy === "customer" && customer !== null) {
+    return [keys.runsBy(team, groupBy, customerPart(customer))];
+  }
+  if (groupBy === "feature" && feature !== null) {
+    return [keys.runsBy(team, groupBy, featurePart(feature))];
+  }
+  return RUN_KINDS.map((kind) => keys.runsBy(team, "kind", kind));
 }

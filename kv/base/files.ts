@@ -1,8 +1,5 @@
 /**
- * Names of a ledger's files, and the check that they are still the ones that were opened.
- *
- * A process can keep writing to a file that was deleted, moved or replaced: every commit succeeds
- * and is lost when the process ends. Comparing the names with the open files takes microseconds.
+ * Names of a ledger's files, and how they are made.
  *
  * @module
  */
@@ -60,31 +57,6 @@ export function fileBytesOf(path: string) {
   } catch {
     return null;
   }
-}
-
-/**
- * Records the identities of the files of a ledger that was just opened.
- *
- * @param location the ledger's name, which may be a link
- * @param path the database file itself; the log and the lock file are next to it
- * @returns a check that the same files are still there
- */
-export function watchFiles(location: string, path: string): () => boolean {
-  const paths = [location, logOf(path), lockOf(path)];
-  const opened = paths.map(identityOf);
-  return () => {
-    try {
-      return paths.every((path, at) => identityOf(path) === opened[at]);
-    } catch {
-      return false;
-    }
-  };
-}
-
-/** Returns the identity of the file found under a path, constant for the file's lifetime. */
-function identityOf(path: string): string {
-  const { dev, ino } = Deno.statSync(path);
-  return `${dev} ${ino}`;
 }
 
 /** A database; Deno 2.5 has none that can be disposed. */

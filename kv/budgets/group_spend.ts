@@ -59,8 +59,8 @@ export interface SpendListener {
 /** Spends of groups of all teams, within one share of the memory. */
 export class GroupSpends {
   readonly #spends: ByteCache<string, StoredSpend>;
-  /** Teams with spends: commits of all others end here. */
-  readonly #teams = new Set<TeamId>();
+  /** Teams with spends: only their commits publish. */
+  readonly teams: Set<TeamId> = new Set();
   #window: { readonly untilMs: number; readonly fromMs: number; readonly days: readonly string[] } =
     {
       fromMs: 0,
@@ -99,7 +99,7 @@ export class GroupSpends {
     const days = this.#days(nowMs);
     const names = groups.map((group) => nameOf(team, group));
     for (const name of names) this.#spends.peek(name)?.published.clear();
-    this.#teams.add(team);
+    this.teams.add(team);
     // Before the sums: what is not pending by then is in them.
     const staleAsOf = await projectedToMs(store, nowMs);
     const rows = await getAll(
@@ -133,7 +133,6 @@ export class GroupSpends {
 
   /** Publishes roll-ups that a commit has changed, in the order of their differences. */
   publish(team: TeamId, differences: readonly RollupRow[], rows: readonly TeamSet[]): void {
-    if (!this.#teams.has(team)) return;
     for (const [i, { day, group }] of differences.entries()) {
       const spend = KINDS.has(group.kind) ? this.#spends.peek(nameOf(team, group)) : undefined;
       if (!spend?.read.includes(day)) continue;

@@ -14,7 +14,7 @@ import {
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { LOST, untilCommittedInTime } from "../base/retry.ts";
+import { groupsOf, LOST, untilCommittedInTime } from "../base/limits.ts";
 import { findEntry, getAll, getValue, listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import {
@@ -28,7 +28,6 @@ import {
   storedRows,
 } from "./delivery_rows.ts";
 import type { Work, WorkHandler } from "../../domain/work/work.ts";
-import { groupsOf } from "../base/limits.ts";
 import { workKey } from "../work/store.ts";
 
 /** Rows of lists that one page reads: a page of rare deliveries may be short, with a next one. */

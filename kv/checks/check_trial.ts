@@ -13,7 +13,7 @@ import {
 } from "../../domain/checks/apply_checks.ts";
 import { type CheckTrial, TRIAL, type TrialResult } from "../../domain/checks/check_store.ts";
 import type { Team } from "../../domain/teams/team.ts";
-import { appliesToAgent } from "../../domain/config/objects.ts";
+import { appliesToAgent } from "../../domain/agents/agents.ts";
 import { Overloaded } from "../../domain/core/errors.ts";
 import { FairSlots, type SlotLimits } from "../../runtime/fair_slots.ts";
 import type { RunId } from "../../domain/core/ids.ts";

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { scoresFact } from "../../domain/checks/facts.ts";
 import type { FactName } from "../../domain/checks/program.ts";
-import { JUDGE_AGENT_PREFIX } from "../../domain/config/objects.ts";
+import { JUDGE_AGENT_PREFIX } from "../../domain/agents/agents.ts";
 import { ended, type JudgeJob, newJob, type SkipReason } from "../../domain/judges/judge_job.ts";
 import type { Judge } from "../../domain/judges/judge.ts";
 import {

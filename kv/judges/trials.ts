@@ -4,7 +4,7 @@
  * @module
  */
 import { choosesRun } from "../../domain/checks/apply_checks.ts";
-import { isJudgeAgent } from "../../domain/config/objects.ts";
+import { isJudgeAgent } from "../../domain/agents/agents.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { ReadScope } from "../../domain/core/read_scope.ts";
 import { heldAmount } from "../../domain/judges/account.ts";
@@ -32,7 +32,7 @@ import type { RunPosition } from "../../domain/runs/list.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { currentScope, readScopes } from "../base/reads.ts";
 import { keys } from "../base/keys.ts";
-import { LOST, untilCommitted } from "../base/retry.ts";
+import { LOST, untilCommitted } from "../base/limits.ts";
 import { placeInSample } from "../checks/check_runs.ts";
 import { queryOf, TRIAL_READS } from "../checks/check_trial.ts";
 import { readRunListPage } from "../run_list/run_list.ts";

@@ -19,8 +19,7 @@ import {
   type Refusals,
 } from "../../domain/refusals/refusals.ts";
 import { packBlob, unpackBlob } from "../base/blob.ts";
-import { inTime, LOST, untilCommitted } from "../base/retry.ts";
-import { groupsOf } from "../base/limits.ts";
+import { groupsOf, inTime, LOST, untilCommitted } from "../base/limits.ts";
 import { keys } from "../base/keys.ts";
 import { getEntry, getValue, newRowName, type Store } from "../store.ts";
 

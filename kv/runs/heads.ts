@@ -169,7 +169,8 @@ async function headOf(run: RunRef, rows: HeadRows): Promise<SummarizedHead> {
   const sent = await readParts(run, valueOf("opening"), valueOf("closing"));
   const ledger = ledgerOf(valueOf("ledger"));
   const idle = valueOf("idle") as IdleClose | null;
-  const parts = withIdleClose(withTrace(sent, ledger), idle, ledger);
+  const derived = ledger.trace === undefined ? sent : withTrace(sent, ledger);
+  const parts = idle === null ? derived : withIdleClose(derived, idle, ledger);
   const repriced = valueOf("price") as StoredReprice | null;
   const summary = valueOf("summary") as Uint8Array | null;
   return {
@@ -214,9 +215,11 @@ export async function recallHeads(
 
 function recalledHead(run: RunRef, recent: RecentHead): SummarizedHead {
   const { opening, closing, ledger, summary, summaryVersion, version } = recent;
+  const sent = { opening, closing };
+  const parts = ledger.trace === undefined ? sent : withTrace(sent, ledger);
   return {
     ...run,
-    head: runHead(withTrace({ opening, closing }, ledger), ledger, null),
+    head: runHead(parts, ledger, null),
     ledger,
     // The handler that closes a run drops its head.
     idle: null,

@@ -184,10 +184,10 @@ function dueSets(run: SummarizedHead, after: RunSummary): KvSet[] {
   const { team, id, head, ledger, summary } = run;
   const isOpenRun = ({ seen, listed }: RunSummary) =>
     (seen.opening || seen.isOpenTrace === true) && !seen.closing && listed.kind === "run";
-  const at = idleDeadlineOf(head.parts.opening, ledger);
+  if (!isOpenRun(after)) return [];
   const wasOpen = summary !== null && isOpenRun(summary) && !wasClosed(run);
-  const isDue = at !== null && isOpenRun(after) && !wasOpen;
-  return isDue ? [workSet({ at, kind: "idle", team, name: id })] : [];
+  const at = wasOpen ? null : idleDeadlineOf(head.parts.opening, ledger);
+  return at === null ? [] : [workSet({ at, kind: "idle", team, name: id })];
 }
 
 /** Returns whether an idle close, which consumed the row, was reopened before it was summarized. */

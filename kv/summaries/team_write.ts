@@ -14,7 +14,7 @@ import { type ContributionChange, differencesOf } from "../../domain/spend/rollu
 import { changeActivity } from "../agents/agents.ts";
 import { type AlertDeps, countsRow, NO_ALERTS, planAlerts } from "../alerts/rows.ts";
 import type { GroupSpends } from "../budgets/group_spend.ts";
-import { runLookSets, runSignals } from "../alerts/run_work.ts";
+import { ruleWorkSets, runSignals } from "../alerts/run_work.ts";
 import { encodeSums } from "../base/codec_sums.ts";
 import {
   addEntries,
@@ -150,7 +150,7 @@ export async function buildTeamWrite(
       // A plan may change rows without their decoded values.
       const others = [...sets.map(({ key }) => key), ...deletes];
       current.written(version, feed.lastChange, rows, others);
-      spends.publish(team, differences, rollups.rows);
+      if (spends.teams.has(team)) spends.publish(team, differences, rollups.rows);
       if (config !== null) spends.listener?.configured(team, config);
     },
   };
@@ -180,7 +180,7 @@ function dueSets(
   const isFiled = (key: Deno.KvKey) => filed.has(keyText(key));
   const usage = usageSet(team, nowMs);
   return [
-    ...runLookSets(team, config, changes, nowMs, isFiled),
+    ...ruleWorkSets(team, config, changes, nowMs, isFiled),
     ...isFiled(usage.key) ? [] : [usage],
   ];
 }

@@ -1,6 +1,6 @@
 /** Facts by which a closed run is judged. */
 import { assert, assertEquals } from "@std/assert";
-import { appliesToAgent } from "../../../../domain/config/objects.ts";
+import { appliesToAgent } from "../../../../domain/agents/agents.ts";
 import { CHECKS_PER_RUN_MAX, type CheckSettings } from "../../../../domain/checks/check.ts";
 import { compile } from "../../../../domain/checks/compile.ts";
 import {
