@@ -281,7 +281,7 @@ class LaneLoop {
         absences: this.#absences,
         summarizedToMs: this.#summarizedToMs,
       };
-      const failed = await handler.look(rows, time, this.#stopping.signal);
+      const failed = await handler.handle(rows, time, this.#stopping.signal);
       await this.#postpone(failed, nowMs);
     } catch (error) {
       // The team's queue is full: no row is at fault.

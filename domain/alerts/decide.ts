@@ -48,7 +48,7 @@ import {
   type RuleCounts,
   type TeamCounts,
 } from "./rule.ts";
-import type { AlertLook, AlertWork, IncidentChange } from "./signal.ts";
+import type { AlertWork, DueGroup, IncidentChange } from "./signal.ts";
 
 /** Rows that a decision reads. Maps have a row once it was read; null for none. */
 export interface AlertRows {
@@ -88,7 +88,7 @@ export interface LateGroup {
 /** Rows to read before the decision is made again. */
 export interface LackingRows {
   /** Groups by name. */
-  readonly instances: Map<string, Pick<AlertLook, "rule" | "group">>;
+  readonly instances: Map<string, Pick<DueGroup, "rule" | "group">>;
   /** Incidents by id. */
   readonly incidents: Set<string>;
   /** Groups with a late bad signal, or without a good one of before, by name. */
@@ -108,7 +108,7 @@ export interface InstanceChange {
 }
 
 /** A row of the work queue of a group. */
-export interface GroupDue extends AlertLook {
+export interface GroupDue extends DueGroup {
   /** Time of the row, unix milliseconds. */
   readonly at: number;
   /** False to delete it. */
@@ -341,7 +341,7 @@ class Decision {
   }
 
   /** Looks at a group whose row is due. */
-  #look({ rule: slug, group, at }: AlertLook): void {
+  #look({ rule: slug, group, at }: DueGroup): void {
     const stored = this.#find(slug, group);
     if (stored === undefined) return;
     const { nowMs } = this.#stamp;

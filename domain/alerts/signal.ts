@@ -24,7 +24,7 @@ import type { Monitor } from "../monitors/monitor.ts";
 import { scheduleWords } from "../monitors/schedule.ts";
 
 /** A group of a rule that the work loop looks at, because a row of the work queue is due. */
-export interface AlertLook {
+export interface DueGroup {
   /** Slug of the rule. */
   readonly rule: string;
   /** Text of the group; see `group.ts`. */
@@ -55,11 +55,11 @@ export interface AlertWork {
   /** Signals, in order. */
   readonly signals: readonly AlertSignal[];
   /** Looks at groups; none when absent. */
-  readonly looks?: readonly AlertLook[];
+  readonly looks?: readonly DueGroup[];
   /** Change of an incident that is not resolved; none when absent. */
   readonly byHand?: IncidentChange;
   /** Group to end with its incident, whatever its outcomes; none when absent. */
-  readonly ends?: Pick<AlertLook, "rule" | "group">;
+  readonly ends?: Pick<DueGroup, "rule" | "group">;
 }
 
 /** Maximum checks that a signal names, and models without a price that one change reports. */

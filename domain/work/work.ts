@@ -178,15 +178,15 @@ export interface WorkHandler {
    */
   readonly due?: (nowMs: number) => readonly Work[];
   /**
-   * Looks at objects, and removes or files each row again in the commit of its effect. It may be
+   * Does the work of objects, and removes or files each row again in the commit of its effect. It may be
    * called again for the same row. When it throws, it is called for each half of the rows; a single
    * row that fails is postponed.
    *
    * @param rows due rows of one team, each object once
    * @param stopping aborted when the process stops and the work has had its time to end
-   * @returns rows whose look failed on its own: the loop postpones them
+   * @returns rows whose work failed on its own: the loop postpones them
    */
-  look(rows: readonly Work[], time: WorkTime, stopping: AbortSignal): Promise<readonly Work[]>;
+  handle(rows: readonly Work[], time: WorkTime, stopping: AbortSignal): Promise<readonly Work[]>;
 }
 
 /** Longest absence whose length is added to a postponed deadline, milliseconds. */

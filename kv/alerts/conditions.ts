@@ -12,7 +12,7 @@ import {
   type RuleCondition,
   type RuleKind,
 } from "../../domain/alerts/rule.ts";
-import type { AlertLook } from "../../domain/alerts/signal.ts";
+import type { DueGroup } from "../../domain/alerts/signal.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 import { listRows, type Store } from "../store.ts";
@@ -28,7 +28,7 @@ export interface NextLook {
 export interface Finding {
   readonly signals: readonly AlertSignal[];
   /** Groups to look at before the signals count; none when absent. */
-  readonly looks?: readonly AlertLook[];
+  readonly looks?: readonly DueGroup[];
   /** Rows to file. */
   readonly next: readonly NextLook[];
 }

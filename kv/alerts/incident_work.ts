@@ -44,7 +44,7 @@ import { instancesOf, isOfKind } from "./conditions.ts";
 export function createIncidentLooks(deps: ChangeDeps): WorkHandler {
   return {
     kind: "incident",
-    async look(rows, turn) {
+    async handle(rows, turn) {
       for (const row of rows) await lookAt(deps, row, turn);
       return [];
     },
@@ -146,7 +146,7 @@ const INCIDENTS_PER_COMMIT = 100;
 export function createSilenceLooks(deps: ChangeDeps): WorkHandler {
   return {
     kind: "silence",
-    async look(rows) {
+    async handle(rows) {
       const [first] = rows;
       if (first === undefined) return [];
       let after: Deno.KvKey | null = null;

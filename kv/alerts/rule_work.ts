@@ -11,7 +11,7 @@
 import { isOfRule } from "../../domain/alerts/instance.ts";
 import { type AlertSignal, type Look, lookOf } from "../../domain/alerts/group.ts";
 import type { Rule } from "../../domain/alerts/rule.ts";
-import type { AlertLook, AlertWork } from "../../domain/alerts/signal.ts";
+import type { AlertWork, DueGroup } from "../../domain/alerts/signal.ts";
 import type { Work, WorkHandler, WorkTime } from "../../domain/work/work.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
@@ -55,7 +55,7 @@ export function createRuleLooks(deps: RuleLookDeps): WorkHandler {
   const looks = new RuleLooks(deps);
   return {
     kind: "rule",
-    async look(rows, turn) {
+    async handle(rows, turn) {
       const isGroup = ({ name }: Work) => lookOf(name)?.of === "group";
       const { groups, others } = ROWS_PER_COMMIT;
       // A look that throws is tried again for fewer rows.
@@ -100,7 +100,7 @@ class RuleLooks {
     const config = await readConfig(this.#deps.store, team);
     const { rules } = config;
     const signals: AlertSignal[] = [];
-    const looks: AlertLook[] = [];
+    const looks: DueGroup[] = [];
     const next: NextLook[] = [];
     const add = (found: Finding) => {
       signals.push(...found.signals);
@@ -155,9 +155,9 @@ class RuleLooks {
   }
 
   /** Returns looks at some groups of earlier versions of a rule, or of one that was deleted. */
-  async #outdated(team: TeamId, slug: string, rules: readonly Rule[]): Promise<AlertLook[]> {
+  async #outdated(team: TeamId, slug: string, rules: readonly Rule[]): Promise<DueGroup[]> {
     const rule = rules.find((rule) => rule.slug === slug) ?? null;
-    const looks: AlertLook[] = [];
+    const looks: DueGroup[] = [];
     // All groups: those of the current version may be many by now.
     for await (const { value } of eachRow(this.#deps.store, { prefix: keys.alerts(team, slug) })) {
       const instance = decodeInstance(value);

@@ -58,7 +58,7 @@ const SECRET_LOOK_MS = 3_600_000;
 export function createChannelWork(deps: ChannelWorkDeps): readonly WorkHandler[] {
   return (["channel", "channel_slow"] as const).map((kind) => ({
     kind,
-    look: (rows, _, stopping) => sendNext(deps, rows, stopping),
+    handle: (rows, _, stopping) => sendNext(deps, rows, stopping),
   }));
 }
 

@@ -160,7 +160,7 @@ function keysOf(team: TeamId, delivery: Delivery): Deno.KvKey[] {
 export function createDeliveryHandler(store: Store): WorkHandler {
   return {
     kind: "delivery",
-    async look(rows, { nowMs }) {
+    async handle(rows, { nowMs }) {
       const [first] = rows;
       if (first === undefined) return [];
       const { team } = first;

@@ -37,7 +37,7 @@ async function hasOtherChannel(store: Store, team: TeamId, slug: string): Promis
 export function createReportWork(store: Store, mailer: Mailer | null): WorkHandler {
   return {
     kind: "channel_report",
-    async look([row], _, stopping) {
+    async handle([row], _, stopping) {
       if (row === undefined) return [];
       const { team: id, name: slug } = row;
       const [teamEntry, healthEntry] = await getMany(store, [

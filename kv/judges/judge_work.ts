@@ -59,7 +59,7 @@ export function createJudgeWork(deps: JudgeWorkDeps): WorkHandler {
   const lacking = new Set<string>();
   return {
     kind: "judge",
-    async look(rows, _, stopping) {
+    async handle(rows, _, stopping) {
       for (const row of rows) await new JudgeTask(deps, lacking, row, stopping).step();
       return [];
     },

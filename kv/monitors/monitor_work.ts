@@ -37,7 +37,7 @@ const MONITORS_PER_COMMIT = 50;
 export function createMonitorLooks(deps: ChangeDeps): WorkHandler {
   return {
     kind: "monitor",
-    async look(rows, turn) {
+    async handle(rows, turn) {
       for (const group of groupsOf(rows, MONITORS_PER_COMMIT)) await lookAtSome(deps, group, turn);
       // A look that throws is tried again for fewer rows.
       return [];

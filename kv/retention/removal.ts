@@ -167,7 +167,7 @@ const COMMITS_PER_TURN = 10;
 export function createPurgeWork(store: Store, now: () => number): WorkHandler {
   return {
     kind: "purge",
-    async look(rows) {
+    async handle(rows) {
       for (const row of rows) {
         const run = { store, team: row.team, id: row.name as RunId };
         const isPurged = await purge(run, COMMITS_PER_TURN);

@@ -124,7 +124,7 @@ export class SweepWork implements WorkHandler {
   }
 
   /** Makes some steps of the current night's sweep, if it is due. */
-  async look(): Promise<readonly Work[]> {
+  async handle(): Promise<readonly Work[]> {
     const { now, processMs } = this.#deps;
     this.#night = nightOf(now());
     this.#nextMs = processMs() + WAIT_MS;

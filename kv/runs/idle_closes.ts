@@ -23,7 +23,7 @@ import { readHeads, type SummarizedHead } from "./heads.ts";
 export function createIdleHandler(store: Store, known: KnownAgents): WorkHandler {
   return {
     kind: "idle",
-    async look(rows, turn) {
+    async handle(rows, turn) {
       const [first] = rows;
       if (first === undefined) return [];
       const runs = await readHeads(

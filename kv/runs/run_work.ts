@@ -58,7 +58,7 @@ interface RunTask {
 export function createRunWork(deps: RunWorkDeps): WorkHandler {
   return {
     kind: "run",
-    async look(rows) {
+    async handle(rows) {
       for (const row of rows) await workOn(deps, row);
       return [];
     },

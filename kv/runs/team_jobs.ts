@@ -168,7 +168,7 @@ export function createTeamJobs<Job extends TeamJob>(
 
   const handler: WorkHandler = {
     kind,
-    async look(rows, _time, stopping) {
+    async handle(rows, _time, stopping) {
       for (const row of rows) await runSteps(row, stopping);
       return [];
     },

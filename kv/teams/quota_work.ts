@@ -59,14 +59,14 @@ export function createQuotaWork(deps: QuotaWorkDeps): readonly WorkHandler[] {
   return [
     {
       kind: "quota",
-      async look(rows) {
+      async handle(rows) {
         for (const row of rows) await addNotices(deps, row);
         return [];
       },
     },
     {
       kind: "notice",
-      async look(rows, _, stopping) {
+      async handle(rows, _, stopping) {
         for (const row of rows) await sendNotice(deps, row, stopping);
         return [];
       },

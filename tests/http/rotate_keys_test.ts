@@ -71,7 +71,7 @@ Harness.test("decision 4: with an overlap of 0 the old secret stops with the res
 
 /** Starts the sweep clock like a service, which the test harness does not do. */
 async function sweepOnce(h: Harness): Promise<void> {
-  await h.sweep.look();
+  await h.sweep.handle();
 }
 
 /** Waits until a credential is marked as ended. */

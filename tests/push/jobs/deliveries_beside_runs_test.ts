@@ -21,7 +21,7 @@ DeliveriesHarness.test("deliveries: 100,000 runs whose work is due do not hold u
     store: createWorkStore(h.store, Infinity),
     handlers: [{
       kind: "run",
-      look: async () => {
+      handle: async () => {
         begun++;
         hasBegun.resolve();
         await stop.promise;

@@ -72,7 +72,7 @@ async function take(
       const oldest = model.waiting[0]?.at ?? Infinity;
       const turn = { nowMs, absences: [], summarizedToMs: Math.min(nowMs, oldest - 1) };
       const rows = await here.due(turn.summarizedToMs);
-      await here.looks.look(rows, turn, new AbortController().signal);
+      await here.looks.handle(rows, turn, new AbortController().signal);
       return model.apply(rows.length === 0 ? null : lookAt(model.monitor, turn));
     }
     case "put": {

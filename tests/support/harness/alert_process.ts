@@ -217,7 +217,7 @@ export class AlertProcess extends StoreProcess {
       for (const handler of handled) {
         const rows = due.filter(({ kind, team }) => kind === handler.kind && team === TEAM.id);
         const distinct = new Map(rows.toReversed().map((row): [string, Work] => [row.name, row]));
-        await handler.look([...distinct.values()], turn, new AbortController().signal);
+        await handler.handle([...distinct.values()], turn, new AbortController().signal);
       }
     }
   }

@@ -16,6 +16,6 @@ export async function workOnce(
   const row = rows.find(({ kind }) => kind === handler.kind);
   if (row === undefined) return null;
   const time = { nowMs, absences: [], summarizedToMs: nowMs };
-  await handler.look([row], time, new AbortController().signal);
+  await handler.handle([row], time, new AbortController().signal);
   return row;
 }

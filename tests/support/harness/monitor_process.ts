@@ -83,7 +83,7 @@ export class MonitorProcess extends StoreProcess {
     const turn: WorkTime = { nowMs, absences, summarizedToMs: nowMs };
     const teams = Map.groupBy(rows, ({ team }) => team);
     for (const rows of teams.values()) {
-      await this.looks.look(rows, turn, new AbortController().signal);
+      await this.looks.handle(rows, turn, new AbortController().signal);
     }
   }
 

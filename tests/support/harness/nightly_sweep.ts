@@ -36,7 +36,7 @@ export class NightlySweep {
 
   /** Runs one turn; returns true if the next one is due at once. */
   async runTurn(): Promise<boolean> {
-    await this.#work.look();
+    await this.#work.handle();
     return this.isDue;
   }
 

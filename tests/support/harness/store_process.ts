@@ -60,7 +60,7 @@ export class StoreProcess {
       log: (line) => this.log.push(line),
     });
     const time = { nowMs: this.nowMs, absences: [], summarizedToMs: this.nowMs };
-    await handler.look([row], time, new AbortController().signal);
+    await handler.handle([row], time, new AbortController().signal);
   }
 
   /** Returns the rows of deadlines up to a time. */

@@ -37,7 +37,7 @@ class LoopHarness implements AsyncDisposable {
   removed = 0;
 
   constructor(readonly store: OpenStore, readonly world: { nowMs: number }) {
-    const handler: WorkHandler = { kind: "idle", look: (rows, turn) => this.#look(rows, turn) };
+    const handler: WorkHandler = { kind: "idle", handle: (rows, turn) => this.#look(rows, turn) };
     this.loop = new WorkLoop({
       store: createWorkStore(store, MINUTE),
       handlers: [handler],
@@ -234,7 +234,7 @@ TempStore.test("work: a store that fails ends the turn, and postpones nothing", 
     },
     handlers: [{
       kind: "idle",
-      look: () => {
+      handle: () => {
         failed.resolve();
         return Promise.reject(new StorageUnavailable("down"));
       },
@@ -290,7 +290,7 @@ for (const rowsOfObject of [1, 2]) {
       },
       handlers: [{
         kind: "channel_report",
-        look: async ([row]) => {
+        handle: async ([row]) => {
           if (row === undefined) return [];
           handled.push(row.at);
           await isRead.promise;
@@ -323,7 +323,7 @@ TempStore.test("work: a lane of long work rests four times as long as it takes w
     store: createWorkStore(temp.store, MINUTE),
     handlers: [{
       kind: "run",
-      look: async (rows) => {
+      handle: async (rows) => {
         times.push(performance.now());
         passedMs += 100;
         await temp.store.writer.commit({ deletes: rows.map(workKey) });

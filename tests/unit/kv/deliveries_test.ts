@@ -171,7 +171,7 @@ DeliveriesHarness.test("deliveries: the clock ends a test whose process has ende
   const sendDue = async (nowMs: number) => {
     const rows = (await work.take("settled", nowMs)).filter(({ kind }) => kind === "delivery");
     if (rows.length > 0) {
-      await handler.look(
+      await handler.handle(
         rows,
         { nowMs, absences: [], summarizedToMs: nowMs },
         new AbortController().signal,

@@ -11,7 +11,7 @@ import { MINUTE, MonitorProcess } from "../../support/harness/monitor_process.ts
 MonitorProcess.test("idle race: a run reopened before its close is summarized is closed again", async (here) => {
   const handler = createIdleHandler(here.store, new KnownAgents(here.store.memory, () => 0));
   const closeIdle = async (nowMs: number) =>
-    await handler.look(
+    await handler.handle(
       await here.due(nowMs),
       { nowMs, absences: [], summarizedToMs: nowMs },
       new AbortController().signal,

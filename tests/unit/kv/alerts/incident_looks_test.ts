@@ -43,7 +43,7 @@ async function due(store: Store, toMs: number): Promise<Work[]> {
 async function look(h: RetentionHarness): Promise<void> {
   const looks = createIncidentLooks({ store: h.store, changes: new TeamCommit(h.store, null) });
   const turn = { nowMs: h.nowMs, absences: [], summarizedToMs: h.nowMs };
-  await looks.look(await due(h.store, h.nowMs), turn, new AbortController().signal);
+  await looks.handle(await due(h.store, h.nowMs), turn, new AbortController().signal);
 }
 
 async function read(h: RetentionHarness, team: Team) {

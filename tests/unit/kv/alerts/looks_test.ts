@@ -225,7 +225,9 @@ TempStore.test("looks of two processes change nothing twice", async (temp) => {
   const turn = { nowMs: NOON, summarizedToMs: NOON, absences: [] };
   for (let round = 0; round < 3; round++) {
     await Promise.all(
-      [a, b].map(({ handlers: [rules] }) => rules?.look(rows, turn, new AbortController().signal)),
+      [a, b].map(({ handlers: [rules] }) =>
+        rules?.handle(rows, turn, new AbortController().signal)
+      ),
     );
   }
   assertEquals((await a.states()).sort(), [
