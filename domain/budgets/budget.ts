@@ -97,8 +97,9 @@ const WARN_AT_DEFAULT = [0.8] as const;
 const WARN_AT_MAX = 3;
 
 const WARN_AT = `a list of 1 to ${WARN_AT_MAX} numbers above 0 and below 1`;
+const SHARE = "a number above 0 and below 1, such as 0.8";
 const LIMIT_MIN = 1e-12;
-const LIMIT = `an amount of dollars above 0 and up to ${COST_USD_MAX}`;
+const LIMIT = `an amount of dollars above 0 and up to ${COST_USD_MAX} (a pause lets nothing run)`;
 const SCOPE =
   'an object with at most one of "agent", "customer_id", "feature" and "each": {} is the team';
 const OF_RUN = 'empty or have "agent" alone for the period "run"';
@@ -140,7 +141,7 @@ const budgetScope = z.strictObject({
 const limitUsd = z.number(LIMIT).min(LIMIT_MIN, LIMIT).max(COST_USD_MAX, LIMIT)
   .transform((sent) => dollarsText(picodollars(sent)));
 
-const warnAt = z.array(z.number(WARN_AT).gt(0, WARN_AT).lt(1, WARN_AT), WARN_AT)
+const warnAt = z.array(z.number(SHARE).gt(0, SHARE).lt(1, SHARE), WARN_AT)
   .min(1, WARN_AT).max(WARN_AT_MAX, WARN_AT)
   .transform((sent): readonly number[] => [...new Set(sent)].sort((a, b) => a - b));
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { spendPeriodOf } from "../alerts/instance.ts";
-import { DAY_MS, dayOf } from "../core/time.ts";
+import { DAY_MS, dayOf, formatInstantOrNull } from "../core/time.ts";
 import { dollarsText, type Picodollars, picodollars, picodollarsOf } from "../pricing/money.ts";
 import type { RollupGroup } from "../spend/rollup.ts";
 import { daysOf } from "../spend/spend_query.ts";
@@ -241,10 +241,11 @@ export function blockText(verdict: Verdict, agent: string | null): string {
   const [pause] = verdict.pauses;
   if (pause !== undefined) return `${pause.slug} ${pauseText(pause)}`;
   const worst = verdict.budgets[0] as BudgetVerdict;
-  const { budget: { slug, settings: { period } }, spent, limit } = worst;
+  const { budget: { slug, settings: { period } }, spent, limit, resetsMs } = worst;
   if (!showsSpend(worst, agent)) return `${slug} A budget of the team is used up`;
   const [cost, usd] = [dollarsText(spent.cost), dollarsText(limit)];
-  return `${slug} ${cost} of ${usd} US dollars are spent this ${period}`;
+  const until = formatInstantOrNull(resetsMs);
+  return `${slug} ${cost} of ${usd} US dollars are spent this ${period}, until ${until}`;
 }
 
 /** Returns whether a caller may see the spend of a budget: a ping token only that of its agent. */

@@ -59,6 +59,12 @@ Deno.test("budgets (1): without any, every form of the question is allowed", asy
   for (const body of ["[1]", "7", { agent: 7 }, { customer_ref: "" }]) {
     assertEquals((await check(h, body)).status, 400, JSON.stringify(body));
   }
+  // Names of the other calls: as unknown fields they would allow what is blocked.
+  for (const [field, name] of [["customer_id", "customer_ref"], ["feature", "function"]] as const) {
+    const { status, json } = await check(h, { [field]: "acme" });
+    assertEquals([status, json.field], [400, field]);
+    assertMatch(json.message, new RegExp(`"${name}"`));
+  }
   assertEquals((await h.get("/v1/guard/check?agent=a")).text, "allow\n");
 });
 
@@ -143,7 +149,10 @@ Deno.test("budgets (3): a hard one blocks from its limit on, to the picodollar",
     "guard_blocked",
     1,
   ]]);
-  assertMatch(latest[0].message, /^acme-month 200 of 200 US dollars are spent this month$/);
+  assertMatch(
+    latest[0].message,
+    /^acme-month 200 of 200 US dollars are spent this month, until 2026-12-01T00:00:00.000Z$/,
+  );
 });
 
 Deno.test("budgets (4): the spend is that of the spend page, also after repricing and a deletion", async () => {

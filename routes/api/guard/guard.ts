@@ -3,7 +3,7 @@ import { z } from "zod";
 import { blockersOf, blockText, decisionOf } from "../../../domain/budgets/verdict.ts";
 import { guardCheckBody, type GuardSubject } from "../../../domain/budgets/budget.ts";
 import type { Body } from "../../../domain/core/body.ts";
-import { StorageUnavailable } from "../../../domain/core/errors.ts";
+import { refuse, StorageUnavailable } from "../../../domain/core/errors.ts";
 import { uuid7Hex } from "../../../domain/core/ids.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
 import { Query } from "../../../domain/core/query.ts";
@@ -80,6 +80,9 @@ function answerCheck(c: RequestContext, check: CheckAnswer): Response {
 
 const encoder = new TextEncoder();
 
+/** Fields of runs by the names that they have here: ignored, they would allow what is blocked. */
+const OTHER_NAMES = [["customer_id", "customer_ref"], ["feature", "function"]] as const;
+
 const example = { customer_ref: "acme", agent: "researcher", function: "search" };
 
 export const GUARD_ENDPOINTS = endpoints("Guard", {
@@ -92,6 +95,10 @@ export const GUARD_ENDPOINTS = endpoints("Guard", {
     servesUnderOverload: true,
     handler: async (c, deps) => {
       const { value }: Body = c.get("body");
+      for (const [field, name] of OTHER_NAMES) {
+        if (value[field] === undefined) continue;
+        refuse("invalid_field", `Field "${field}" is "${name}" in this call: rename it`, field);
+      }
       const sent = check(guardCheckBody, value);
       const { agent = null, customer_ref = null, function: feature = null } = sent;
       const guard = await judge(deps, c, { agent, customer: customer_ref, feature });
@@ -105,7 +112,8 @@ export const GUARD_ENDPOINTS = endpoints("Guard", {
     description: "Judges a run that has these labels by the team's pauses and budgets, with the " +
       "spend of at most a second ago. Budgets of the period `run` are not judged: they begin with " +
       "the run. Has a rate limit of its own, as large as that of ingest, and answers while ingest " +
-      "is refused. An empty body and `[]` count as `{}`.",
+      "is refused. An empty body and `[]` count as `{}`. Unknown fields are ignored, but the names that runs have " +
+      "for these labels, `customer_id` and `feature`, are refused.",
     body: guardCheckBody.meta({ id: "GuardCheckRequest" }),
     answers: ok("The verdict, whether it allows or blocks.", checkValue),
     idempotency: "none",

@@ -150,7 +150,8 @@ Deno.test("a ping token sees the spend of its own agent alone", () => {
   const text = (scope: Budget["settings"]["scope"]) =>
     blockText({ pauses: [], budgets: [judged("10", { scope })] }, "mine");
   assertEquals(text({}), "limit A budget of the team is used up");
-  assertEquals(text({ agent: "mine" }), "limit 10 of 10 US dollars are spent this month");
+  const own = "limit 10 of 10 US dollars are spent this month, until 2026-12-01T00:00:00.000Z";
+  assertEquals(text({ agent: "mine" }), own);
 });
 
 Deno.test("pauses hold until their end, for their label", () => {
