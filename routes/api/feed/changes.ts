@@ -20,9 +20,8 @@ interface ChangesQuery {
   readonly waitSeconds: number;
 }
 
-export const listChanges: Handler = async (c, { changes, admission }) => {
+export const listChanges: Handler = async (c, { changes, admission }, { team: { id: team } }) => {
   const { after, limit, waitSeconds } = parseChangesQuery(queryOf(c));
-  const team = c.get("principal").team.id;
 
   const read = () => changes.page(team, after, limit);
   const show = (page: ChangePage | null) =>

@@ -94,8 +94,7 @@ export const pingQuery = {
   grace: duration.describe("Time after the expected one until the monitor is down."),
 };
 
-const ping: Handler = async (c, deps) => {
-  const principal = c.get("principal");
+const ping: Handler = async (c, deps, principal) => {
   const { grant } = principal;
   const query = parsePingQuery(queryOf(c));
   const refused = agentRefusalOf(principal, query.get("agent"));
@@ -246,8 +245,7 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
   sendHeartbeat: {
     route: "POST /v1/heartbeats",
     access: KEY_OR_TOKEN,
-    handler: async (c, deps) => {
-      const principal = c.get("principal");
+    handler: async (c, deps, principal) => {
       const body = c.get("body");
       const refused = agentRefusalOf(principal, body.value.agent);
       if (refused !== null) return fail(c, refused);

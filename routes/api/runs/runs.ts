@@ -21,17 +21,14 @@ import { runStatus } from "../../openapi/fields.ts";
 import { idValue, instantValue, objectValue, textValue, wire } from "../../openapi/wire.ts";
 import { parseCursor, runAnswer } from "./run_json.ts";
 
-export const openRun: Handler = async (c, { guard, runs, environment }) => {
+export const openRun: Handler = async (c, { guard, runs, environment }, principal) => {
   const { request, losses } = parseOpen(c.get("body"), parseContext(c));
-  const outcome = await runs.open(c.get("principal").team, request, environment.now());
+  const outcome = await runs.open(principal.team, request, environment.now());
   if (outcome.kind === "refused") return fail(c, outcome.problem);
   if (outcome.kind === "conflict") return fail(c, conflictProblem(request.id, outcome));
   const { kind, parts } = outcome;
-  const verdict = guard.headerOf(
-    c.get("principal"),
-    request.id,
-    () => ({ parts, spent: null, isNew: kind === "stored" }),
-  );
+  const facts = { parts, spent: null, isNew: kind === "stored" };
+  const verdict = guard.headerOf(principal, request.id, () => facts);
   return answerWrite(c, kind, openedRun.write({ request, parts }), losses, verdict);
 };
 

@@ -134,8 +134,7 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
     route: "GET /metrics",
     access: teamKeyOrOperator("read"),
     servesUnderOverload: true,
-    handler: async (c, { metrics, usage, monitors, incidents, environment }) => {
-      const principal = c.get("principal");
+    handler: async (c, { metrics, usage, monitors, incidents, environment }, principal) => {
       // Only the operator sees global metrics: they would reveal the activity of other teams.
       const families = principal.grant.kind === "operator"
         ? [...metrics.requests.families(null), ...await metrics.ofProcess()]

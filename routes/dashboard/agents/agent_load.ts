@@ -36,8 +36,8 @@ export type AgentScope = Awaited<ReturnType<typeof readScope>>;
 async function readScope(visit: Visit) {
   const { c, deps, team } = visit;
   const slug = nameInPath(c);
-  const found = isName(slug, AGENT_CHARS_MAX) ? await deps.agents.read(team, slug) : null;
-  const record = existing(found, NO_SUCH_AGENT);
+  const known = isName(slug, AGENT_CHARS_MAX) ? await deps.agents.read(team, slug) : null;
+  const record = existing(known, NO_SUCH_AGENT);
   const made = madeBy(c, deps);
   const zone = shownZone(readPreferences(c));
   const confirms = confirmedIn(c, DELETES_MONITOR) !== null;
