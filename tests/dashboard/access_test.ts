@@ -10,7 +10,7 @@ import {
   submit,
   textOf,
 } from "../support/harness/dashboard.ts";
-import { aTeam, openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { aTeam, operator, OPERATOR_KEY } from "../support/harness/operator.ts";
 import { PRICE } from "../support/builders/rate_cards.ts";
 
 type Guarded = Route & { readonly access: NonNullable<Route["access"]> };
@@ -44,8 +44,7 @@ function ask(reader: Reader, route: Route, names = NOBODY) {
 /** True unless the route signs out, which would end the session used for the other routes. */
 const isLasting = ({ path }: Route) => !path.endsWith("/sign-out");
 
-Deno.test("without a session every page redirects to sign-in, and no form changes anything", async () => {
-  await using h = await openWithOperator();
+operator.test("without a session every page redirects to sign-in, and no form changes anything", async (h) => {
   const before = await h.dump();
   for (const route of guarded()) {
     const path = pathOf(route, NOBODY);
@@ -58,8 +57,7 @@ Deno.test("without a session every page redirects to sign-in, and no form change
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("an API key instead of a session opens no page", async () => {
-  await using h = await openWithOperator();
+operator.test("an API key instead of a session opens no page", async (h) => {
   for (const route of guarded()) {
     if (route.method !== "GET") continue;
     const { status } = await h.get(pathOf(route, NOBODY), { redirect: "manual" });
@@ -67,8 +65,7 @@ Deno.test("an API key instead of a session opens no page", async () => {
   }
 });
 
-Deno.test("each page requires its scope, and the operator's key opens only operator pages", async () => {
-  await using h = await openWithOperator();
+operator.test("each page requires its scope, and the operator's key opens only operator pages", async (h) => {
   const read = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   const all = await signedIn(h, await h.addKey({ kind: "api_key", scopes: SCOPES }));
   const operator = await signedIn(h, OPERATOR_KEY);
@@ -82,8 +79,7 @@ Deno.test("each page requires its scope, and the operator's key opens only opera
   }
 });
 
-Deno.test("a form without fields is refused, and no handler throws", async () => {
-  await using h = await openWithOperator();
+operator.test("a form without fields is refused, and no handler throws", async (h) => {
   const readers = [await signedIn(h), await signedIn(h, OPERATOR_KEY)];
   for (const route of guarded().filter(isLasting)) {
     for (const reader of readers) {
@@ -94,8 +90,7 @@ Deno.test("a form without fields is refused, and no handler throws", async () =>
   assert(!h.log.some((line) => line.includes('"failure"')));
 });
 
-Deno.test("another team's resource is not found, with the same page as one that never existed", async () => {
-  await using h = await openWithOperator();
+operator.test("another team's resource is not found, with the same page as one that never existed", async (h) => {
   const { key } = await h.addTeam("business");
   await h.post("/v1/runs", aRun(9, { agent: "theirs" }), { key });
   const created = (await h.post("/v1/keys", { kind: "api_key", name: "theirs" }, { key })).json;
@@ -131,8 +126,7 @@ Deno.test("another team's resource is not found, with the same page as one that 
   }
 });
 
-Deno.test("a suspended team only sees that it is suspended", async () => {
-  await using h = await openWithOperator();
+operator.test("a suspended team only sees that it is suspended", async (h) => {
   const { id, key } = await aTeam(h);
   const reader = await signedIn(h, key.secret);
   assertEquals((await reader.get("/dashboard")).status, 200);

@@ -2,8 +2,8 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
-import { hrefsOf, signedIn, textOf } from "../support/harness/dashboard.ts";
-import { Harness } from "../support/harness/harness.ts";
+import { hrefsOf, session, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { freeTeam, Harness } from "../support/harness/harness.ts";
 import { aContribution, DOLLAR, storeSpend } from "../support/builders/spend.ts";
 
 const AGENTS = "/dashboard/agents";
@@ -31,8 +31,7 @@ async function sendAll(h: Harness, agent: string, statuses: readonly string[], f
   await h.worker.idle();
 }
 
-Deno.test("an agent's row shows its last arrival, its open runs, and seven days of failures and costs", async () => {
-  await using h = await Harness.open();
+Harness.test("an agent's row shows its last arrival, its open runs, and seven days of failures and costs", async (h) => {
   await sendAll(h, "nightly", ["ok", "ok", "timeout", "fail"]);
   await sendAll(h, "idle", ["start"], 10);
   const day = (ago: number) => new Date(h.nowMs - ago * DAY_MS).toISOString().slice(0, 10);
@@ -52,8 +51,7 @@ Deno.test("an agent's row shows its last arrival, its open runs, and seven days 
   );
 });
 
-Deno.test("an agent's days include today and exclude days older than the last 30", async () => {
-  await using h = await Harness.open();
+Harness.test("an agent's days include today and exclude days older than the last 30", async (h) => {
   await sendAll(h, "a", ["ok"]);
   const day = (ago: number) => new Date(h.nowMs - ago * DAY_MS).toISOString().slice(0, 10);
   const run = (ago: number) => aContribution({ day: day(ago), labels: { agent: "a" } });
@@ -64,9 +62,7 @@ Deno.test("an agent's days include today and exclude days older than the last 30
   assertEquals(rows, ["Nov 21", "Nov 20", "Oct 23"], "the same as a table, latest first");
 });
 
-Deno.test("the agent list is sorted as requested and hides archived agents by default", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("the agent list is sorted as requested and hides archived agents by default", async ({ h, reader }) => {
   for (let n = 0; n < 23; n++) {
     h.nowMs++;
     await sendAll(h, `a${String(n).padStart(2, "0")}`, ["ok"], 100 + n);
@@ -78,7 +74,9 @@ Deno.test("the agent list is sorted as requested and hides archived agents by de
     while (path !== null) {
       const { status, text }: { status: number; text: string } = await reader.get(path);
       assertEquals(status, 200);
-      names.push([...text.matchAll(/href="\/dashboard\/agents\/(a\d\d)"/g)].map(([, a = ""]) => a));
+      names.push(
+        [...text.matchAll(/href="\/dashboard\/agents\/(a\d\d)"/g)].map(([, a = ""]) => a),
+      );
       path = /href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll("&amp;", "&") ?? null;
     }
     return names;
@@ -94,9 +92,7 @@ Deno.test("the agent list is sorted as requested and hides archived agents by de
   );
 });
 
-Deno.test("without agents the page shows a command that creates one, and the command works", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("without agents the page shows a command that creates one, and the command works", async ({ h, reader }) => {
   const page = textOf((await reader.get(AGENTS)).text);
   assertMatch(page, /No agent yet/);
   const [, url = ""] = /curl -u "\$RUNLEDGER_KEY:" "(\S+)"/.exec(page) ?? [];
@@ -106,8 +102,7 @@ Deno.test("without agents the page shows a command that creates one, and the com
   assertMatch(textOf((await reader.get(AGENTS)).text), /hello just now – 1 0% /);
 });
 
-Deno.test("an agent's page shows its latest runs, its failures separately, and links to all", async () => {
-  await using h = await Harness.open();
+Harness.test("an agent's page shows its latest runs, its failures separately, and links to all", async (h) => {
   for (let n = 1; n <= 22; n++) {
     const started = new Date(h.nowMs - n * 60_000).toISOString();
     await h.post(
@@ -145,8 +140,7 @@ Deno.test("an agent's page shows its latest runs, its failures separately, and l
   assertMatch(textOf((await reader.get(all)).text), /Job 11 .* Job 12 /);
 });
 
-Deno.test("the board shows the median and the 95th percentile of each agent's latest runs", async () => {
-  await using h = await Harness.open();
+Harness.test("the board shows the median and the 95th percentile of each agent's latest runs", async (h) => {
   for (let n = 1; n <= 20; n++) {
     const startMs = h.nowMs - n * 60_000;
     const started_at = new Date(startMs).toISOString();
@@ -161,8 +155,7 @@ Deno.test("the board shows the median and the 95th percentile of each agent's la
   assertMatch(textOf(rowOf(text, "reported")), /^reported just now – 1 0% – \$0/);
 });
 
-Deno.test("an agent's page has a tab each for its overview, runs, monitor and settings", async () => {
-  await using h = await Harness.open();
+Harness.test("an agent's page has a tab each for its overview, runs, monitor and settings", async (h) => {
   await sendAll(h, "a", ["fail"]);
   const reader = await signedIn(h);
   const headings = async (tab: string) => {
@@ -183,8 +176,7 @@ Deno.test("an agent's page has a tab each for its overview, runs, monitor and se
   ]);
 });
 
-Deno.test("the form of a ping token suggests the agents that are known", async () => {
-  await using h = await Harness.open();
+Harness.test("the form of a ping token suggests the agents that are known", async (h) => {
   await sendAll(h, "nightly", ["ok"]);
   const reader = await signedIn(h);
   for (
@@ -200,8 +192,7 @@ Deno.test("the form of a ping token suggests the agents that are known", async (
   assert(!text.includes("datalist"));
 });
 
-Deno.test("an agent's chart colours each run by status; a running run has not failed", async () => {
-  await using h = await Harness.open();
+Harness.test("an agent's chart colours each run by status; a running run has not failed", async (h) => {
   await sendAll(h, "healthy", ["start"]);
   await sendAll(h, "mixed", ["fail", "timeout", "start", "ok", "ok"], 10);
   const reader = await signedIn(h);
@@ -216,8 +207,7 @@ Deno.test("an agent's chart colours each run by status; a running run has not fa
   );
 });
 
-Deno.test("the style has one colour for each status", async () => {
-  await using h = await Harness.open();
+Harness.test("the style has one colour for each status", async (h) => {
   const { text } = await (await signedIn(h)).get(AGENTS);
   const [, style = ""] = /href="([^"]+dashboard\.css)"/.exec(text) ?? [];
   const css = (await h.get(style)).text;
@@ -236,8 +226,7 @@ Deno.test("the style has one colour for each status", async () => {
   }
 });
 
-Deno.test("the agent form changes name, notes and archive as the API does, and logs the actor", async () => {
-  await using h = await Harness.open();
+Harness.test("the agent form changes name, notes and archive as the API does, and logs the actor", async (h) => {
   await sendAll(h, "a", ["ok"]);
   const reader = await signedIn(h);
   h.nowMs++;
@@ -269,8 +258,7 @@ Deno.test("the agent form changes name, notes and archive as the API does, and l
   assertEquals([cleared.name, cleared.notes, cleared.archived], ["a", null, false]);
 });
 
-Deno.test("a refused agent form is shown as typed with an error at its field, and changes nothing", async () => {
-  await using h = await Harness.open();
+Harness.test("a refused agent form is shown as typed with an error at its field, and changes nothing", async (h) => {
   await sendAll(h, "a", ["ok"]);
   const reader = await signedIn(h);
   const before = await h.dump();
@@ -285,8 +273,7 @@ Deno.test("a refused agent form is shown as typed with an error at its field, an
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("restoring an agent beyond the plan's limit is refused on the form", async () => {
-  await using h = await Harness.open({ tier: "free" });
+freeTeam.test("restoring an agent beyond the plan's limit is refused on the form", async (h) => {
   await sendAll(h, "old", ["ok"]);
   await h.request("PATCH", "/v1/agents/old", { body: { archived: true } });
   for (let n = 0; n < 10; n++) await sendAll(h, `a${n}`, ["ok"], 10 + n);
@@ -297,8 +284,7 @@ Deno.test("restoring an agent beyond the plan's limit is refused on the form", a
   assertEquals((await h.get("/v1/agents/old")).json.archived, true);
 });
 
-Deno.test("a failure without a goal says its reason once, and what it lacks is marked for phones", async () => {
-  await using h = await Harness.open();
+Harness.test("a failure without a goal says its reason once, and what it lacks is marked for phones", async (h) => {
   await h.post("/v1/heartbeats", aHeartbeat(1, { status: "fail", output: { error: "disk full" } }));
   await h.worker.idle();
   const { text } = await (await signedIn(h)).get(`${AGENTS}/nightly`);
@@ -307,8 +293,7 @@ Deno.test("a failure without a goal says its reason once, and what it lacks is m
   assert(failures.includes('<td class="num none">–</td>'));
 });
 
-Deno.test("an agent's page lists its ping tokens, with links to rotate and revoke each", async () => {
-  await using h = await Harness.open();
+Harness.test("an agent's page lists its ping tokens, with links to rotate and revoke each", async (h) => {
   await sendAll(h, "a", ["ok"]);
   await h.addKey({ kind: "ping_token", agent: "a" });
   await h.addKey({ kind: "ping_token", agent: "b" });
@@ -322,8 +307,7 @@ Deno.test("an agent's page lists its ping tokens, with links to rotate and revok
   assert(text.includes("/dashboard/keys/new?kind=ping_token&amp;agent=a"));
 });
 
-Deno.test("a key with the scope read sees an agent's page without forms and tokens, and may change nothing", async () => {
-  await using h = await Harness.open();
+Harness.test("a key with the scope read sees an agent's page without forms and tokens, and may change nothing", async (h) => {
   await sendAll(h, "a", ["ok"]);
   await h.addKey({ kind: "ping_token", agent: "a" });
   const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
@@ -335,8 +319,7 @@ Deno.test("a key with the scope read sees an agent's page without forms and toke
   assertEquals((await h.get("/v1/agents/a")).json.name, "a");
 });
 
-Deno.test("another team's agents are not found, and hostile names are escaped everywhere", async () => {
-  await using h = await Harness.open();
+Harness.test("another team's agents are not found, and hostile names are escaped everywhere", async (h) => {
   const hostile = `"><img src=x onerror=alert(1)>`;
   await sendAll(h, hostile, ["fail"]);
   await h.addKey({ kind: "ping_token", agent: hostile });

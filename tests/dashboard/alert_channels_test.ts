@@ -7,6 +7,7 @@ import {
   fieldsOf,
   type FormFields,
   hrefsOf,
+  session,
   signedIn,
   textOf,
 } from "../support/harness/dashboard.ts";
@@ -57,9 +58,7 @@ for (const type of CHANNEL_TYPES) {
   });
 }
 
-Deno.test("channels: what is wrong is said at its field, and no other channel is replaced", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("channels: what is wrong is said at its field, and no other channel is replaced", async ({ reader }) => {
   const { text: form } = await reader.get("/dashboard/alerts/channels/new/channel?type=webhook");
   const fields = fieldsOf(form, CHANNELS);
   for (
@@ -95,14 +94,17 @@ Deno.test("R28: without a mail server the form of a mail channel names the setti
   assertEquals([json.error, json.field], ["invalid_field", "type"]);
 });
 
-Deno.test("alerts: every page of the area has its tabs, also a form with a problem", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("alerts: every page of the area has its tabs, also a form with a problem", async ({ h, reader }) => {
   await h.request("PUT", "/v1/channels/ops", { body: { type: "webhook", url: URL } });
   const texts = [
     ...await Promise.all(
       [
-        ...["channels/new/channel", "channels/new/channel?type=slack", "channels", "channels/ops"],
+        ...[
+          "channels/new/channel",
+          "channels/new/channel?type=slack",
+          "channels",
+          "channels/ops",
+        ],
         ...["rules/new/rule", "rules/new/rule?kind=spend", "rules", "rules/failures"],
         ...["silences/new/silence", "silences", "deliveries", "history"],
       ].map(async (path) => (await reader.get(`/dashboard/alerts/${path}`)).text),
@@ -188,9 +190,7 @@ Deno.test("deliveries: an incident shows its messages with every try, and one is
   assertMatch(textOf(none), /No deliveries/);
 });
 
-Deno.test("deliveries: what is no id of one is none that can be sent again", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("deliveries: what is no id of one is none that can be sent again", async ({ reader }) => {
   for (const id of ["x", "a".repeat(3_000), `whd_${"a".repeat(3_000)}`]) {
     const path = `/dashboard/alerts/deliveries/${id}/resend`;
     assertEquals((await reader.send(path, [["from", "//evil.example"]])).status, 404);

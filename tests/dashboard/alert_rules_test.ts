@@ -1,7 +1,13 @@
 /** Rules and silences on pages: in words, and as forms. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { RULE_KINDS } from "../../domain/alerts/rule.ts";
-import { fieldsOf, type FormFields, signedIn, textOf } from "../support/harness/dashboard.ts";
+import {
+  fieldsOf,
+  type FormFields,
+  session,
+  signedIn,
+  textOf,
+} from "../support/harness/dashboard.ts";
 import { aHeartbeat } from "../support/builders/requests.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
 
@@ -68,9 +74,7 @@ for (const kind of RULE_KINDS) {
   });
 }
 
-Deno.test("rules: a default rule is marked, changed, disabled and deleted", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("rules: a default rule is marked, changed, disabled and deleted", async ({ h, reader }) => {
   const list = async () => textOf((await reader.get(RULES)).text);
   assertMatch(await list(), /failures default 3 failed or timed-out runs in a row of one agent/);
   const { text: page } = await reader.get(`${RULES}/failures`);
@@ -88,9 +92,7 @@ Deno.test("rules: a default rule is marked, changed, disabled and deleted", asyn
   assertEquals((await h.get("/v1/rules/failures")).status, 404);
 });
 
-Deno.test("rules: what is wrong is said at its field, and the typed text stays", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("rules: what is wrong is said at its field, and the typed text stays", async ({ reader }) => {
   const { text: form } = await reader.get("/dashboard/alerts/rules/new/rule?kind=run_cost");
   const fields = fieldsOf(form, RULES);
   const problemsOf = async (changes: Record<string, string>) => {
@@ -110,9 +112,7 @@ Deno.test("rules: what is wrong is said at its field, and the typed text stays",
   assertMatch(text, /value="much"/);
 });
 
-Deno.test("rules: a new one replaces no other, and a stale form none that has changed since", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("rules: a new one replaces no other, and a stale form none that has changed since", async ({ reader }) => {
   const { text: form } = await reader.get("/dashboard/alerts/rules/new/rule?kind=unpriced");
   const fields = fieldsOf(form, RULES);
   assertEquals((await reader.send(RULES, changed(fields, { slug: "mine" }))).status, 303);
@@ -125,9 +125,7 @@ Deno.test("rules: a new one replaces no other, and a stale form none that has ch
   assertMatch(textOf(refused.text), /Cannot change version 1: the current version is 2/);
 });
 
-Deno.test("silences: one is created, ended and listed by its time", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("silences: one is created, ended and listed by its time", async ({ h, reader }) => {
   const list = async () => textOf((await reader.get(SILENCES)).text);
   assertMatch(await list(), /No silence/);
   const create = (fields: FormFields) => reader.send(SILENCES, fields);
@@ -153,9 +151,7 @@ Deno.test("silences: one is created, ended and listed by its time", async () => 
   assert(Date.parse((await h.get("/v1/silences/upgrade")).json.until) <= NOON);
 });
 
-Deno.test("silences: what is wrong is said at its field", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("silences: what is wrong is said at its field", async ({ reader }) => {
   for (
     const [field, fields] of [
       ["slug", { slug: "", lasts: "2h" }],
@@ -170,8 +166,7 @@ Deno.test("silences: what is wrong is said at its field", async () => {
   }
 });
 
-Deno.test("rules, silences and checks: fields suggest the agents, customers, features and checks that are known", async () => {
-  await using h = await Harness.open();
+Harness.test("rules, silences and checks: fields suggest the agents, customers, features and checks that are known", async (h) => {
   const labels = { agent: "billing", customer_id: "acme", feature: "refunds" };
   await h.post("/v1/heartbeats", aHeartbeat(1, labels));
   await h.request("PUT", "/v1/checks/cheap", { body: { expression: "cost_usd < 1" } });

@@ -2,7 +2,7 @@
 import { gzipSync } from "node:zlib";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { openIncident, reportRuns, RUN_ERROR } from "../support/builders/alerts.ts";
-import { hrefsOf, type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { hrefsOf, type Reader, session, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
 
 const ALERTS = "/dashboard/alerts";
@@ -21,17 +21,14 @@ async function sent(reader: Reader, path: string, fields = {}): Promise<string> 
   return headers.get("location") ?? "";
 }
 
-Deno.test("alerts: without incidents the page says what opens one, and leads to channels", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("alerts: without incidents the page says what opens one, and leads to channels", async ({ reader }) => {
   const { text } = await reader.get(ALERTS);
   assertMatch(textOf(text), /No incident is open An incident opens when 3 runs of an agent fail/);
   assert(hrefsOf(text).includes(`${ALERTS}/channels/new/channel`));
   assert(!/class="count/.test(text));
 });
 
-Deno.test("alerts: failed runs open an incident, shown with its runs on each page about them", async () => {
-  await using h = await Harness.open();
+Harness.test("alerts: failed runs open an incident, shown with its runs on each page about them", async (h) => {
   const id = await openIncident(h);
   const reader = await signedIn(h);
   const { text } = await reader.get(ALERTS);
@@ -57,8 +54,7 @@ Deno.test("alerts: failed runs open an incident, shown with its runs on each pag
   assert(hrefsOf(agent.text).includes(`${ALERTS}/history?state=any&agent=billing`));
 });
 
-Deno.test("alerts: an agent with an open incident is not just up on the board and its page", async () => {
-  await using h = await Harness.open();
+Harness.test("alerts: an agent with an open incident is not just up on the board and its page", async (h) => {
   await openIncident(h);
   const reader = await signedIn(h);
   const created = { kind: "every", every_seconds: "1h", enabled: "true" };
@@ -71,8 +67,7 @@ Deno.test("alerts: an agent with an open incident is not just up on the board an
   assertMatch(await textAt(reader, "/dashboard/agents/billing"), /State 1 open incident /);
 });
 
-Deno.test("alerts: an incident is acknowledged, silenced and resolved, and its story says so", async () => {
-  await using h = await Harness.open();
+Harness.test("alerts: an incident is acknowledged, silenced and resolved, and its story says so", async (h) => {
   const id = await openIncident(h);
   const reader = await signedIn(h);
   const path = `${ALERTS}/incidents/${id}`;
@@ -97,8 +92,7 @@ Deno.test("alerts: an incident is acknowledged, silenced and resolved, and its s
   assertMatch(await textAt(reader, `${ALERTS}/history?agent=other`), /No incident matches/);
 });
 
-Deno.test("alerts: a silence until tomorrow ends at 9 in the zone of the page", async () => {
-  await using h = await Harness.open();
+Harness.test("alerts: a silence until tomorrow ends at 9 in the zone of the page", async (h) => {
   const id = await openIncident(h);
   const reader = await signedIn(h);
   const cookie = `${reader.cookie}; runledger-zone=America/New_York`;
@@ -118,8 +112,7 @@ Deno.test("alerts: a silence until tomorrow ends at 9 in the zone of the page", 
   assertEquals(json.silences[0].until, "2026-11-22T14:00:00.000Z");
 });
 
-Deno.test("alerts: a key with the scope read sees everything and no button", async () => {
-  await using h = await Harness.open();
+Harness.test("alerts: a key with the scope read sees everything and no button", async (h) => {
   const id = await openIncident(h);
   const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   const pages = ["", `/incidents/${id}`, "/rules", "/rules/failures", "/channels", "/silences"];
@@ -132,8 +125,7 @@ Deno.test("alerts: a key with the scope read sees everything and no button", asy
   }
 });
 
-Deno.test("alerts: of many open incidents the page lists 50 and counts the others", async () => {
-  await using h = await Harness.open();
+Harness.test("alerts: of many open incidents the page lists 50 and counts the others", async (h) => {
   const put = await h.request("PUT", "/v1/rules/failures", {
     body: { kind: "run_failed", group_by: "agent", severity: "critical" },
   });

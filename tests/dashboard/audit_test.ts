@@ -14,8 +14,7 @@ function rowsOf(html: string): string[] {
   return [...body.matchAll(/<tr>[\s\S]*?<\/tr>/g)].map(([row]) => textOf(row));
 }
 
-Deno.test("audit entries show actor, action and target, newest first, with links to the targets", async () => {
-  await using h = await Harness.open();
+Harness.test("audit entries show actor, action and target, newest first, with links to the targets", async (h) => {
   await h.post("/v1/heartbeats", aHeartbeat(1, { agent: "a/b" }));
   h.nowMs = NOON + 1_000;
   const { id } =
@@ -44,8 +43,7 @@ Deno.test("audit entries show actor, action and target, newest first, with links
   assert(!text.includes("watch <it>"));
 });
 
-Deno.test("entries of prices and repricing jobs omit absent details and link to their pages", async () => {
-  await using h = await Harness.open();
+Harness.test("entries of prices and repricing jobs omit absent details and link to their pages", async (h) => {
   await h.request("PUT", "/v1/rate-card", { body: PRICE });
   h.nowMs = NOON + 1_000;
   const { id } =
@@ -57,8 +55,7 @@ Deno.test("entries of prices and repricing jobs omit absent details and link to 
   assert(text.includes(`href="/dashboard/rate-card/reprice/${id}"`));
 });
 
-Deno.test("day filters include both ends, instants work as in the API, and pages keep the filters", async () => {
-  await using h = await Harness.open();
+Harness.test("day filters include both ends, instants work as in the API, and pages keep the filters", async (h) => {
   for (let n = 1; n <= 5; n++) {
     h.nowMs = NOON + n * DAY_MS;
     await h.post("/v1/keys", { kind: "api_key", name: `k${n}`, scopes: ["read"] });
@@ -84,8 +81,7 @@ Deno.test("day filters include both ends, instants work as in the API, and pages
   }
 });
 
-Deno.test("entries are found by who made them and by what they change, on every page", async () => {
-  await using h = await Harness.open();
+Harness.test("entries are found by who made them and by what they change, on every page", async (h) => {
   const key = await h.addKey({ kind: "api_key", scopes: ["admin"] });
   const body = { kind: "run_failed", params: { consecutive: 2 } };
   assertEquals((await h.request("PUT", "/v1/rules/mine", { key, body })).status, 202);
@@ -101,8 +97,7 @@ Deno.test("entries are found by who made them and by what they change, on every 
   assertMatch(textOf((await reader.get(`${AUDIT}?what=silence`)).text), /Nothing changed/);
 });
 
-Deno.test("each team reads its own log, with the scope that the API requires", async () => {
-  await using h = await Harness.open();
+Harness.test("each team reads its own log, with the scope that the API requires", async (h) => {
   const { key, team } = await h.addTeam("team");
   await h.post("/v1/keys", { kind: "api_key", name: "of the first team" });
   const stranger = await signedIn(h, key);

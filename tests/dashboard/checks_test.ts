@@ -6,6 +6,7 @@ import {
   fieldsOf,
   type FormFields,
   hrefsOf,
+  session,
   signedIn,
   textOf,
 } from "../support/harness/dashboard.ts";
@@ -30,9 +31,7 @@ function wrongFields(html: string): string[] {
     .map(([, name = ""]) => name);
 }
 
-Deno.test("checks: a team without checks gets a command that works, and the templates", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("checks: a team without checks gets a command that works, and the templates", async ({ h, reader }) => {
   const { text } = await reader.get(CHECKS);
   assertMatch(textOf(text), /No check yet/);
   const [, body = ""] = /-d '([^']+)'/.exec(textOf(text)) ?? [];
@@ -45,9 +44,7 @@ Deno.test("checks: a team without checks gets a command that works, and the temp
   assertMatch(textOf(shown.text), /cheap-enough/);
 });
 
-Deno.test("checks: each template fills in a form that is saved, and saving it unchanged changes nothing", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("checks: each template fills in a form that is saved, and saving it unchanged changes nothing", async ({ h, reader }) => {
   for (const { name: slug, expression } of CHECK_TEMPLATES) {
     const { text: form } = await reader.get(`${NEW}?template=${slug}`);
     const created = await reader.send(CHECKS, unescaped(fieldsOf(form, CHECKS)));
@@ -62,8 +59,7 @@ Deno.test("checks: each template fills in a form that is saved, and saving it un
   }
 });
 
-Deno.test("checks: each example of the language next to the form is an expression", async () => {
-  await using h = await Harness.open();
+Harness.test("checks: each example of the language next to the form is an expression", async (h) => {
   const { text } = await (await signedIn(h)).get(NEW);
   const [words = ""] = /<dl class="words">.*?<\/dl>/s.exec(text) ?? [];
   const examples = Array.from(words.matchAll(/<code>(.*?)<\/code>/g), ([code]) => textOf(code));
@@ -73,8 +69,7 @@ Deno.test("checks: each example of the language next to the form is an expressio
   }
 });
 
-Deno.test("checks: the search finds the page", async () => {
-  await using h = await Harness.open();
+Harness.test("checks: the search finds the page", async (h) => {
   const { text } = await (await signedIn(h)).get("/dashboard/search?q=chec");
   assert(hrefsOf(text).includes(CHECKS));
 });
@@ -93,9 +88,7 @@ async function filledForm(reader: Awaited<ReturnType<typeof signedIn>>) {
   ][];
 }
 
-Deno.test("checks: what is wrong is said at its field, with the place in the expression", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("checks: what is wrong is said at its field, with the place in the expression", async ({ h, reader }) => {
   const fields = await filledForm(reader);
   const refused = async (changes: Record<string, string>, path = CHECKS) => {
     const { status, text } = await reader.send(path, changed(fields, changes));
@@ -121,9 +114,7 @@ Deno.test("checks: what is wrong is said at its field, with the place in the exp
   assertEquals((await h.get("/v1/checks")).json.checks, []);
 });
 
-Deno.test("checks: lines of an expression stay lines", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("checks: lines of an expression stay lines", async ({ h, reader }) => {
   const fields = await filledForm(reader);
   const expression = "cost_usd < 0.50\r\n && usage.errors == 0";
   assertEquals((await reader.send(CHECKS, changed(fields, { expression }))).status, 303);
@@ -131,9 +122,7 @@ Deno.test("checks: lines of an expression stay lines", async () => {
   assertEquals(stored, expression.replace("\r", ""));
 });
 
-Deno.test("checks: a new one replaces no other, and a stale form none that has changed since", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("checks: a new one replaces no other, and a stale form none that has changed since", async ({ h, reader }) => {
   const fields = await filledForm(reader);
   assertEquals((await reader.send(CHECKS, fields)).status, 303);
   assertEquals((await reader.send(CHECKS, fields)).status, 409);
@@ -149,8 +138,7 @@ Deno.test("checks: a new one replaces no other, and a stale form none that has c
   assertEquals((await reader.send(`${CHECKS}/mine/delete`)).status, 404);
 });
 
-Deno.test("checks: a dry run shows counts and examples, and stores nothing", async () => {
-  await using h = await Harness.open();
+Harness.test("checks: a dry run shows counts and examples, and stores nothing", async (h) => {
   await report(h);
   const reader = await signedIn(h);
   const fields = await filledForm(reader);
@@ -164,8 +152,7 @@ Deno.test("checks: a dry run shows counts and examples, and stores nothing", asy
   assertMatch(textOf(none.text), /No closed run fits/);
 });
 
-Deno.test("checks: a check shows its days, its agents and the runs that failed it", async () => {
-  await using h = await Harness.open();
+Harness.test("checks: a check shows its days, its agents and the runs that failed it", async (h) => {
   const expression = "cost_usd < 0.50";
   const sent = { expression, description: "what support relies on", severity: "warn" };
   await h.request("PUT", "/v1/checks/cheap-enough", { body: sent });
@@ -185,8 +172,7 @@ Deno.test("checks: a check shows its days, its agents and the runs that failed i
   assertMatch(textOf(page), /Checks failed cheap-enough Expected cost_usd < 0\.50/);
 });
 
-Deno.test("checks: an imported run counts from its end, and its row names its goal", async () => {
-  await using h = await Harness.open();
+Harness.test("checks: an imported run counts from its end, and its row names its goal", async (h) => {
   await h.request("PUT", "/v1/checks/success", { body: { expression: 'status == "success"' } });
   const day = 24 * 3_600_000;
   const startedAt = new Date(NOON - 3 * day).toISOString();
@@ -219,8 +205,7 @@ async function report(h: Harness): Promise<void> {
   }
 }
 
-Deno.test("checks: hostile texts are escaped", async () => {
-  await using h = await Harness.open();
+Harness.test("checks: hostile texts are escaped", async (h) => {
   const hostile = `<img src=x onerror="alert(1)">`;
   const expression = `agent == ${JSON.stringify(hostile)} && goal != "</textarea><script>"`;
   const body = { expression, description: hostile, features: [hostile] };

@@ -19,8 +19,7 @@ function heardOn(text: string): Record<string, string> {
   );
 }
 
-Deno.test("connect: a new key sends the traces of a product, and the page says when it was heard", async () => {
-  await using h = await Harness.open();
+Harness.test("connect: a new key sends the traces of a product, and the page says when it was heard", async (h) => {
   h.nowMs = Date.UTC(2026, 10, 22, 12);
   const reader = await signedIn(h);
   const before = await reader.get(`${PAGE}?product=litellm`);
@@ -50,8 +49,7 @@ Deno.test("connect: a new key sends the traces of a product, and the page says w
   assertEquals(heardOn((await (await signedIn(h, key)).get(PAGE)).text), {});
 });
 
-Deno.test("connect: what was heard is written once a minute, and never older than another instance's", async () => {
-  await using h = await Harness.open();
+Harness.test("connect: what was heard is written once a minute, and never older than another instance's", async (h) => {
   const { contentType, body } = await recordedExport("lf");
   const send = () =>
     h.post("/api/public/otel/v1/traces", body, { headers: { "Content-Type": contentType } });
@@ -68,8 +66,7 @@ Deno.test("connect: what was heard is written once a minute, and never older tha
   assertEquals(seen.size, 3);
 });
 
-Deno.test("connect: a reader sees the lines and creates no key; each product has its lines", async () => {
-  await using h = await Harness.open();
+Harness.test("connect: a reader sees the lines and creates no key; each product has its lines", async (h) => {
   const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   const first = await reader.get(PAGE);
   assertMatch(textOf(first.text), /A team member with the scope admin creates keys/);

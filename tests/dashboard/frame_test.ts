@@ -4,9 +4,16 @@ import { developmentKey } from "../../domain/teams/credentials.ts";
 import { keys } from "../../kv/base/keys.ts";
 import { createCredentialStore } from "../../kv/teams/credentials.ts";
 import { aHeartbeat, aRun } from "../support/builders/requests.ts";
-import { hrefsOf, type Reader, signedIn, submit, textOf } from "../support/harness/dashboard.ts";
+import {
+  hrefsOf,
+  type Reader,
+  session,
+  signedIn,
+  submit,
+  textOf,
+} from "../support/harness/dashboard.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
-import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { operator, OPERATOR_KEY } from "../support/harness/operator.ts";
 
 /** Requests a page with further cookies of the browser. */
 function seen(h: Harness, reader: Reader, path: string, cookies = "") {
@@ -27,8 +34,7 @@ function linkedPages(html: string): string[] {
   return hrefsOf(bar, "/dashboard/").concat("/dashboard/alerts/rules");
 }
 
-Deno.test("the top bar has seven places and the settings, and marks the current one; a phone has five", async () => {
-  await using h = await openWithOperator();
+operator.test("the top bar has seven places and the settings, and marks the current one; a phone has five", async (h) => {
   const reader = await signedIn(h);
   const runs = (await reader.get("/dashboard/runs?status=failed")).text;
   const places = [
@@ -57,8 +63,7 @@ Deno.test("the top bar has seven places and the settings, and marks the current 
   assertEquals((await reader.get("/dashboard/alerts")).status, 200);
 });
 
-Deno.test("the account menu names the key and its team, not the secret", async () => {
-  await using h = await Harness.open();
+Harness.test("the account menu names the key and its team, not the secret", async (h) => {
   const { text } = await (await signedIn(h)).get("/dashboard/runs");
   assertMatch(textOf(text), /Account: first key .* default · ingest, read, admin .* Sign out/);
   assert(!text.includes(h.key));
@@ -109,9 +114,7 @@ Deno.test("the quota banner is on the overview from 80%, on every page from 100%
   assertMatch(over.text, /href="\/dashboard\/plan"/);
 });
 
-Deno.test("a page that does not exist keeps the navigation of a session", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("a page that does not exist keeps the navigation of a session", async ({ h, reader }) => {
   const { status, text } = await reader.get("/dashboard/nothing");
   assertEquals(status, 404);
   assertMatch(textOf(text), /Not found No such page: check the address/);
@@ -123,9 +126,7 @@ Deno.test("a page that does not exist keeps the navigation of a session", async 
   assertMatch((await h.get("/v1/nothing")).text, /No such path: \/docs lists all calls/);
 });
 
-Deno.test("theme and zone come from cookies, and other values are ignored", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("theme and zone come from cookies, and other values are ignored", async ({ h, reader }) => {
   const tag = async (cookies: string) => {
     const { status, text } = await seen(h, reader, "/dashboard/runs", cookies);
     assertEquals(status, 200);
@@ -142,8 +143,7 @@ Deno.test("theme and zone come from cookies, and other values are ignored", asyn
   }
 });
 
-Deno.test("times are in the browser's zone, with the exact instant in UTC", async () => {
-  await using h = await Harness.open();
+Harness.test("times are in the browser's zone, with the exact instant in UTC", async (h) => {
   for (const [n, ms] of [0, 6 * 3_600_000, 30 * 3_600_000, 40 * 86_400_000].entries()) {
     const started_at = new Date(NOON - ms).toISOString();
     await h.post("/v1/runs", aRun(n + 1, { started_at }));
@@ -173,8 +173,7 @@ Deno.test("times are in the browser's zone, with the exact instant in UTC", asyn
   assertStringIncludes(text, exact);
 });
 
-Deno.test("the form of the top bar stores the preferences and returns to its page", async () => {
-  await using h = await Harness.open();
+Harness.test("the form of the top bar stores the preferences and returns to its page", async (h) => {
   const { cookie: Cookie } = await signedIn(h);
   const send = (fields: Record<string, string>, Referer: string) =>
     submit(h, "/dashboard/view", fields, { Cookie, Referer });
@@ -269,15 +268,13 @@ Deno.test("deno task dev offers sample runs, to an admin of its own team while t
   assertEquals(await offers(admin), [false, false]);
 });
 
-Deno.test("elsewhere there are no sample runs", async () => {
-  await using h = await Harness.open();
+Harness.test("elsewhere there are no sample runs", async (h) => {
   const admin = await signedIn(h);
   assert(!(await admin.get("/dashboard")).text.includes("Load sample runs"));
   assertEquals((await admin.send("/dashboard/samples")).status, 404);
 });
 
-Deno.test("every page leads to the search, also without scripts", async () => {
-  await using h = await Harness.open();
+Harness.test("every page leads to the search, also without scripts", async (h) => {
   const { text } = await (await signedIn(h)).get("/dashboard/spend");
   assert(hrefsOf(text, "data-jump").includes("/dashboard/search"));
 });

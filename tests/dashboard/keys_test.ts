@@ -1,6 +1,6 @@
 /** Key pages: create, show once, rotate, revoke. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { signedIn, textOf } from "../support/harness/dashboard.ts";
+import { session, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
 
 const KEYS = "/dashboard/keys";
@@ -18,9 +18,7 @@ async function keysOf(h: Harness) {
   return new Map<string, any>(keys.map((key: { name: string }) => [key.name, key]));
 }
 
-Deno.test("a key created by the form works with the chosen scopes, and its secret is shown once", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("a key created by the form works with the chosen scopes, and its secret is shown once", async ({ h, reader }) => {
   assertMatch(
     (await reader.get(`${KEYS}/new`)).text,
     /<form[^>]* method="post" action="\/dashboard\/keys"/,
@@ -40,9 +38,7 @@ Deno.test("a key created by the form works with the chosen scopes, and its secre
   }
 });
 
-Deno.test("several scopes are all stored, and the audit log names the creator of the key", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("several scopes are all stored, and the audit log names the creator of the key", async ({ h, reader }) => {
   const body = new URLSearchParams([["kind", "api_key"], ["name", "w"], ["scopes", "ingest"], [
     "scopes",
     "admin",
@@ -64,9 +60,7 @@ Deno.test("several scopes are all stored, and the audit log names the creator of
   assertEquals([entry.action, entry.actor.id], ["credential.created", keys.get("first key").id]);
 });
 
-Deno.test("a ping token is shown with a line for the crontab, and that line's ping is counted", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("a ping token is shown with a line for the crontab, and that line's ping is counted", async ({ h, reader }) => {
   assertMatch(
     (await reader.get(`${KEYS}/new?kind=ping_token&agent=nightly`)).text,
     /value="nightly"/,
@@ -84,9 +78,7 @@ Deno.test("a ping token is shown with a line for the crontab, and that line's pi
   assertEquals((await h.getFinal("/v1/agents/nightly")).json.succeeded, 1);
 });
 
-Deno.test("a refused key form is shown as typed with an error at its field, and creates nothing", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("a refused key form is shown as typed with an error at its field, and creates nothing", async ({ h, reader }) => {
   const before = (await keysOf(h)).size;
   const cases: [Record<string, string>, string, RegExp][] = [
     [{ kind: "api_key", name: " x <b>", scopes: "read" }, "name", /"name" must be a name/],
@@ -110,9 +102,7 @@ Deno.test("a refused key form is shown as typed with an error at its field, and 
   assertEquals((await keysOf(h)).size, before);
 });
 
-Deno.test("rotation asks for confirmation, shows the new secret once, and the old one works until it expires", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("rotation asks for confirmation, shows the new secret once, and the old one works until it expires", async ({ h, reader }) => {
   const old = secretIn(
     (await reader.send(KEYS, { kind: "api_key", name: "w", scopes: "read" })).text,
   );
@@ -137,12 +127,12 @@ Deno.test("rotation asks for confirmation, shows the new secret once, and the ol
   assertMatch(textOf((await reader.get(`${KEYS}?id=${id}`)).text), /State expired/);
 });
 
-Deno.test("invalid hours are refused at their field, and nothing is rotated", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("invalid hours are refused at their field, and nothing is rotated", async ({ h, reader }) => {
   const { id } = (await keysOf(h)).get("first key");
   for (const overlap of ["-1", "169", "1.5", "x"]) {
-    const { status, text } = await reader.send(`${KEYS}/${id}/rotate`, { overlap_hours: overlap });
+    const { status, text } = await reader.send(`${KEYS}/${id}/rotate`, {
+      overlap_hours: overlap,
+    });
     assertEquals(status, 400, overlap);
     assertMatch(text, /id="overlap_hours-problem"/);
     assert(text.includes(`value="${overlap}"`));
@@ -151,8 +141,7 @@ Deno.test("invalid hours are refused at their field, and nothing is rotated", as
   assertEquals([keys.size, keys.get("first key").replaced_by], [1, null]);
 });
 
-Deno.test("revoking asks for confirmation, and revoking the session's own key warns and signs out", async () => {
-  await using h = await Harness.open();
+Harness.test("revoking asks for confirmation, and revoking the session's own key warns and signs out", async (h) => {
   const key = await h.addKey({ kind: "api_key", scopes: ["read", "admin"] });
   const [reader, other] = [await signedIn(h, key), await signedIn(h)];
   const { id } = (await keysOf(h)).get("test");
@@ -174,8 +163,7 @@ Deno.test("revoking asks for confirmation, and revoking the session's own key wa
   assert(!page.text.includes(`/${id}/revoke`), "no form for a revoked key");
 });
 
-Deno.test("key pages require the scope admin: other keys see no list or form, and their posts change nothing", async () => {
-  await using h = await Harness.open();
+Harness.test("key pages require the scope admin: other keys see no list or form, and their posts change nothing", async (h) => {
   const read = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   const { id } = (await keysOf(h)).get("first key");
   const before = await h.dump();
@@ -192,8 +180,7 @@ Deno.test("key pages require the scope admin: other keys see no list or form, an
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("another team's key is not found, with the same page as an id that never existed", async () => {
-  await using h = await Harness.open();
+Harness.test("another team's key is not found, with the same page as an id that never existed", async (h) => {
   const { key } = await h.addTeam("team");
   const { id } = (await keysOf(h)).get("first key");
   const stranger = await signedIn(h, key);
@@ -211,9 +198,7 @@ Deno.test("another team's key is not found, with the same page as an id that nev
   assertEquals((await keysOf(h)).get("first key").revoked_at, null);
 });
 
-Deno.test("the key list is paged, also for one agent's tokens, and its texts are escaped", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("the key list is paged, also for one agent's tokens, and its texts are escaped", async ({ h, reader }) => {
   const agent = `"><script>alert(1)</script>`;
   for (let n = 1; n <= 3; n++) {
     h.nowMs++;

@@ -4,9 +4,9 @@ import { keys } from "../../kv/base/keys.ts";
 import { openIncident } from "../support/builders/alerts.ts";
 import type { RunId } from "../../domain/core/ids.ts";
 import { aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
-import { hrefsOf, type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { hrefsOf, type Reader, session, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
-import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { operator, OPERATOR_KEY } from "../support/harness/operator.ts";
 import {
   aContribution,
   DOLLAR,
@@ -40,9 +40,7 @@ function section(text: string, heading: string): string {
   return text.slice(from, text.indexOf("</section>", from));
 }
 
-Deno.test("a new team sees the command for its first run, and afterwards its metrics", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("a new team sees the command for its first run, and afterwards its metrics", async ({ h, reader }) => {
   const empty = await seen(h, reader);
   assertMatch(textOf(empty), /Send your first run .* This page changes by itself/);
   const line = textOf(/<pre id="first-ping"[^>]*>(.*?)<\/pre>/s.exec(empty)?.[1] ?? "");
@@ -67,8 +65,7 @@ Deno.test("a new team sees the command for its first run, and afterwards its met
   assertEquals((await reader.get(PAGE)).headers.get("hx-refresh"), null);
 });
 
-Deno.test("a session that may not create keys gets no link to the keys page", async () => {
-  await using h = await Harness.open();
+Harness.test("a session that may not create keys gets no link to the keys page", async (h) => {
   const read = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   const text = await seen(h, read);
   assert(!text.includes("/dashboard/keys"));
@@ -76,16 +73,14 @@ Deno.test("a session that may not create keys gets no link to the keys page", as
   assertStringIncludes(await seen(h, await signedIn(h)), 'href="/dashboard/keys">create one');
 });
 
-Deno.test("a team without recent runs sees when its newest run began", async () => {
-  await using h = await Harness.open();
+Harness.test("a team without recent runs sees when its newest run began", async (h) => {
   const started_at = at(-20 * 24 * HOUR_MS);
   await h.post("/v1/heartbeats", aHeartbeat(1, { started_at, finished_at: started_at }));
   const text = textOf(await seen(h, await signedIn(h)));
   assertMatch(text, /No recent runs No run began today .* the newest one began 20 days ago/);
 });
 
-Deno.test("today is compared with the average of the days before, in words", async () => {
-  await using h = await Harness.open();
+Harness.test("today is compared with the average of the days before, in words", async (h) => {
   const runs = (day: string, many: number, status: "success" | "failed") =>
     Array.from({ length: many }, () => aContribution({ day, labels: { status } }));
   await storeSpend(h, [
@@ -117,8 +112,7 @@ Deno.test("today is compared with the average of the days before, in words", asy
   assertEquals((await reader.get(`${PAGE}?days=8`)).status, 400);
 });
 
-Deno.test("today is compared with the same time of the days before, from the starts of their runs", async () => {
-  await using h = await Harness.open();
+Harness.test("today is compared with the same time of the days before, from the starts of their runs", async (h) => {
   const send = async (n: number, hours: number, status = "ok") => {
     const started_at = at(hours * HOUR_MS);
     const sent = aHeartbeat(n, { started_at, finished_at: started_at, status });
@@ -137,8 +131,7 @@ Deno.test("today is compared with the same time of the days before, from the sta
   assertEquals(html.match(/<svg class="line"/g)?.length, 3);
 });
 
-Deno.test("running now has the runs that the list and the agents have, with their usual time", async () => {
-  await using h = await Harness.open();
+Harness.test("running now has the runs that the list and the agents have, with their usual time", async (h) => {
   for (let n = 1; n <= 5; n++) {
     await h.post("/v1/heartbeats", aHeartbeat(n, { agent: "a", duration_ms: 60_000 }));
   }
@@ -160,9 +153,7 @@ Deno.test("running now has the runs that the list and the agents have, with thei
   assertEquals(list.text.match(/href="\/dashboard\/runs\/run_/g)?.length, 2);
 });
 
-Deno.test("checks that runs of today failed are listed, the most failures first; disabled ones are not", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("checks that runs of today failed are listed, the most failures first; disabled ones are not", async ({ h, reader }) => {
   const put = async (slug: string, body: Record<string, unknown>) => {
     const { status, text } = await h.request("PUT", `/v1/checks/${slug}`, { body });
     assertEquals(status, 202, text);
@@ -181,11 +172,13 @@ Deno.test("checks that runs of today failed are listed, the most failures first;
     textOf(html),
     /^Failed checks today 2 All checks never 2 of 2 failed ended-well No run fails 1 of 2 failed$/,
   );
-  assertEquals(hrefsOf(html), ["", "/never", "/ended-well"].map((to) => `/dashboard/checks${to}`));
+  assertEquals(
+    hrefsOf(html),
+    ["", "/never", "/ended-well"].map((to) => `/dashboard/checks${to}`),
+  );
 });
 
-Deno.test("failed runs of all open incidents are left out, also of those that are not listed", async () => {
-  await using h = await Harness.open();
+Harness.test("failed runs of all open incidents are left out, also of those that are not listed", async (h) => {
   for (let n = 0; n < 7; n++) await openIncident(h, `agent-${n}`);
   const needed = section(await seen(h, await signedIn(h)), "Needs attention");
   assertMatch(textOf(needed), /^Needs attention 7 All agents All failures All alerts agent-\d /);
@@ -195,8 +188,7 @@ Deno.test("failed runs of all open incidents are left out, also of those that ar
   assertEquals(links.filter((to) => to.startsWith("/dashboard/runs/")), []);
 });
 
-Deno.test("the page updates itself in place, and the guide's poll reloads it", async () => {
-  await using h = await Harness.open();
+Harness.test("the page updates itself in place, and the guide's poll reloads it", async (h) => {
   await h.post("/v1/heartbeats", aHeartbeat(1));
   const reader = await signedIn(h);
   const html = await seen(h, reader);
@@ -209,8 +201,7 @@ Deno.test("the page updates itself in place, and the guide's poll reloads it", a
   assertEquals([await poll({}), await poll({ "HX-Target": "overview" })], ["true", null]);
 });
 
-Deno.test("failures of the last 24 hours have their reason, and exclude other runs and other teams", async () => {
-  await using h = await Harness.open();
+Harness.test("failures of the last 24 hours have their reason, and exclude other runs and other teams", async (h) => {
   const send = (n: number, status: string, agent: string, key = h.key) => {
     const started_at = at(n * 60_000 - HOUR_MS);
     const output = { error: `broken ${agent}` };
@@ -236,8 +227,7 @@ Deno.test("failures of the last 24 hours have their reason, and exclude other ru
   assert(!/fine|theirs|old\b/.test(text));
 });
 
-Deno.test("the slowest runs are found among the newest of today, and the caption names the number", async () => {
-  await using h = await Harness.open();
+Harness.test("the slowest runs are found among the newest of today, and the caption names the number", async (h) => {
   const send = (n: number, ms: number, startMs: number) =>
     h.post("/v1/heartbeats", aHeartbeat(n, { started_at: at(startMs), duration_ms: ms }));
   // The slowest of all began before midnight, in UTC.
@@ -255,8 +245,7 @@ Deno.test("the slowest runs are found among the newest of today, and the caption
   assert(!some.includes(runId(2)));
 });
 
-Deno.test("spend by agent covers today and the days before, and escapes names in links", async () => {
-  await using h = await Harness.open();
+Harness.test("spend by agent covers today and the days before, and escapes names in links", async (h) => {
   const hostile = `"><img src=x onerror=alert(1)>&a=b/../`;
   const of = (agent: string, day: string, dollars: number) =>
     aContribution({
@@ -285,8 +274,7 @@ Deno.test("spend by agent covers today and the days before, and escapes names in
   assertEquals(at, at.toSorted((a, b) => a - b));
 });
 
-Deno.test("the top agents are listed; with too many agents the page links to the spend page", async () => {
-  await using h = await Harness.open();
+Harness.test("the top agents are listed; with too many agents the page links to the spend page", async (h) => {
   const agents = (day: string, many: number) =>
     Array.from({ length: many }, (_, n) => aContribution({ day, labels: { agent: `agent-${n}` } }));
   await storeSpend(h, [...agents("2026-11-20", 1_500), ...agents("2026-11-21", 9)]);
@@ -299,9 +287,7 @@ Deno.test("the top agents are listed; with too many agents the page links to the
   assertMatch(many, /All spend by agent So many agents ran today/);
 });
 
-Deno.test("calls without a price are counted, with a link to add one", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("calls without a price are counted, with a link to add one", async ({ h, reader }) => {
   await storeSpend(h, [aContribution()]);
   assert(!(await seen(h, reader)).includes("#unpriced"));
   await storeSpend(h, [aContribution({ models: [UNPRICED, { ...UNPRICED, model: "other" }] })]);
@@ -313,9 +299,7 @@ Deno.test("calls without a price are counted, with a link to add one", async () 
   );
 });
 
-Deno.test("R27: calls without tokens are counted", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("R27: calls without tokens are counted", async ({ h, reader }) => {
   await storeSpend(h, [aContribution({ models: [UNCOUNTED] })]);
   assertMatch(
     textOf(await seen(h, reader)),
@@ -325,8 +309,7 @@ Deno.test("R27: calls without tokens are counted", async () => {
   assertMatch(textOf(await seen(h, reader)), /2 calls have no price or no token counts /);
 });
 
-Deno.test("a dead stage is shown with its run, its error and the command to retry it", async () => {
-  await using h = await Harness.open();
+Harness.test("a dead stage is shown with its run, its error and the command to retry it", async (h) => {
   await h.post("/v1/heartbeats", aHeartbeat(1));
   await h.worker.idle();
   const run = runId(1) as RunId;
@@ -345,15 +328,12 @@ Deno.test("a dead stage is shown with its run, its error and the command to retr
   assert(!(await seen(h, await signedIn(h, key))).includes("stuck"));
 });
 
-Deno.test("the operator, who has no runs, is redirected to the teams", async () => {
-  await using h = await openWithOperator();
+operator.test("the operator, who has no runs, is redirected to the teams", async (h) => {
   const { status, headers } = await (await signedIn(h, OPERATOR_KEY)).get(PAGE);
   assertEquals([status, headers.get("location")], [303, "/dashboard/teams"]);
 });
 
-Deno.test("commands to copy contain the address that the browser sees, also after a TLS proxy", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("commands to copy contain the address that the browser sees, also after a TLS proxy", async ({ h, reader }) => {
   const { port } = new URL(h.url);
   const text = await reader.get(PAGE);
   assertStringIncludes(text.text, `http://127.0.0.1:${port}/v1/ping`);
@@ -365,8 +345,7 @@ Deno.test("commands to copy contain the address that the browser sees, also afte
   assertStringIncludes(answer, "https://ledger.example/v1/ping");
 });
 
-Deno.test("runs that are open for more than a day need attention; without any, nothing is shown", async () => {
-  await using h = await Harness.open();
+Harness.test("runs that are open for more than a day need attention; without any, nothing is shown", async (h) => {
   const open = async (n: number, hours: number) => {
     const started_at = at(-hours * HOUR_MS);
     assertEquals((await h.post("/v1/runs", aRun(n, { agent: `a${n}`, started_at }))).status, 202);

@@ -1,7 +1,7 @@
 /** `/dashboard/rate-card`: prices of calls, and storing and deleting own rows. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Harness } from "../support/harness/harness.ts";
-import { type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { type Reader, session, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { aHeartbeat } from "../support/builders/requests.ts";
 import { MODEL, ownRows, put, UNKNOWN } from "../support/builders/rate_cards.ts";
 
@@ -17,9 +17,7 @@ async function typed(reader: Reader, fields: Record<string, string>) {
   return { status, text, location: headers.get("location") };
 }
 
-Deno.test("rate card: the form stores what the API stores for the same price", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("rate card: the form stores what the API stores for the same price", async ({ h, reader }) => {
   const stored = await typed(reader, {
     provider: " in-house ",
     effective_from: "2026-11-01",
@@ -58,9 +56,7 @@ Deno.test("rate card: the form stores what the API stores for the same price", a
   assertMatch(textOf(hint.text), /do not change until you reprice them\. Saved\./);
 });
 
-Deno.test("rate card: a price with the same name and date replaces the previous one", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("rate card: a price with the same name and date replaces the previous one", async ({ h, reader }) => {
   await typed(reader, {});
   const [before] = await ownRows(h);
   const form = await reader.get(`${CARD}/new?row=${before?.id}`);
@@ -70,9 +66,7 @@ Deno.test("rate card: a price with the same name and date replaces the previous 
   assertEquals(rows.map((row) => row.input_usd_per_million), [3]);
 });
 
-Deno.test("rate card: an error is shown at its field with the typed values, and nothing is stored", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("rate card: an error is shown at its field with the typed values, and nothing is stored", async ({ h, reader }) => {
   const wrong: readonly (readonly [string, string])[] = [
     ["input_usd_per_million", "2,50"],
     ["input_usd_per_million", "-1"],
@@ -109,22 +103,20 @@ Deno.test("rate card: an error is shown at its field with the typed values, and 
   assertEquals(await ownRows(h), []);
 });
 
-Deno.test("rate card: the form for an unpriced model is prefilled from the nearest one, under its own name", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("rate card: the form for an unpriced model is prefilled from the nearest one, under its own name", async ({ reader }) => {
   const { text } = await reader.get(`${CARD}/new?model=claude-opus-9&provider=anthropic`);
   assertMatch(textOf(text), /Filled in from anthropic\/claude-opus-\S+, the nearest model/);
   const valueOf = (name: string) =>
     new RegExp(`<input[^>]*name="${name}"[^>]*>`).exec(text)?.[0].match(/value="([^"]*)"/)?.[1];
   assertEquals(valueOf("model"), "claude-opus-9");
   assertEquals(valueOf("provider"), "anthropic");
-  const [, action = ""] = /<form method="post" action="([^"]*)" class="rate-form"/.exec(text) ?? [];
+  const [, action = ""] = /<form method="post" action="([^"]*)" class="rate-form"/.exec(text) ??
+    [];
   assertEquals(action, `${CARD}?model=claude-opus-9&amp;provider=anthropic`);
   assert(Number(valueOf("input_usd_per_million")) > 0);
 });
 
-Deno.test("rate card: own and default rows are searched and paged as in the API", async () => {
-  await using h = await Harness.open();
+Harness.test("rate card: own and default rows are searched and paged as in the API", async (h) => {
   await put(h, { note: "why it is so" });
   const reader = await signedIn(h);
   const first = await reader.get(CARD);
@@ -153,9 +145,7 @@ Deno.test("rate card: own and default rows are searched and paged as in the API"
   );
 });
 
-Deno.test("rate card: a search for a call's model shows the row that prices it and why, or a link to add a price", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("rate card: a search for a call's model shows the row that prices it and why, or a link to add a price", async ({ reader }) => {
   const match = await reader.get(`${CARD}?model=openai%2Fgpt-4o-2099-01-01`);
   assertMatch(
     textOf(match.text),
@@ -171,8 +161,7 @@ Deno.test("rate card: a search for a call's model shows the row that prices it a
   assertEquals((await reader.get(`${CARD}?model=m&at=noon`)).status, 400);
 });
 
-Deno.test("rate card: deleting an own row asks for confirmation, and repricing is offered", async () => {
-  await using h = await Harness.open();
+Harness.test("rate card: deleting an own row asks for confirmation, and repricing is offered", async (h) => {
   const { json } = await put(h);
   const reader = await signedIn(h);
   const path = `${CARD}/rows/${json.id}/delete`;
@@ -189,15 +178,13 @@ Deno.test("rate card: deleting an own row asks for confirmation, and repricing i
   }
 });
 
-Deno.test("rate card: the form of a stored price keeps its note", async () => {
-  await using h = await Harness.open();
+Harness.test("rate card: the form of a stored price keeps its note", async (h) => {
   const { json } = await put(h, { note: "why it is so" });
   const { text } = await (await signedIn(h)).get(`${CARD}/new?row=${json.id}`);
   assertMatch(text, /<input[^>]*value="why it is so"[^>]*name="note"/);
 });
 
-Deno.test("rate card: without the scope admin no page is shown, and no form changes anything", async () => {
-  await using h = await Harness.open();
+Harness.test("rate card: without the scope admin no page is shown, and no form changes anything", async (h) => {
   const { json } = await put(h);
   const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   const pages = ["", "/new", "?model=m", "/reprice", `/new?row=${json.id}&confirm=delete`];
@@ -208,8 +195,7 @@ Deno.test("rate card: without the scope admin no page is shown, and no form chan
   assertEquals((await ownRows(h)).map(({ id }) => id), [json.id]);
 });
 
-Deno.test("rate card: names and notes are escaped on every page", async () => {
-  await using h = await Harness.open();
+Harness.test("rate card: names and notes are escaped on every page", async (h) => {
   const { json } = await put(h, { model: HOSTILE, provider: HOSTILE, note: HOSTILE });
   const reader = await signedIn(h);
   const name = encodeURIComponent(HOSTILE);
@@ -234,8 +220,7 @@ Deno.test("rate card: names and notes are escaped on every page", async () => {
   assert(!text.includes("<img"));
 });
 
-Deno.test("rate card: models that the team calls come first, those without a price before all", async () => {
-  await using h = await Harness.open();
+Harness.test("rate card: models that the team calls come first, those without a price before all", async (h) => {
   const usage = { provider: "openai", input_tokens: 1_000, output_tokens: 10 };
   await h.post("/v1/heartbeats", aHeartbeat(1, { ...usage, model: "o3-2025-04-16" }));
   await h.post("/v1/heartbeats", aHeartbeat(2, { ...usage, model: MODEL, provider: "in-house" }));

@@ -1,7 +1,7 @@
 /** `/dashboard/rate-card/reprice`: the preview of a repricing, and its progress. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Harness } from "../support/harness/harness.ts";
-import { type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { type Reader, session, signedIn, textOf } from "../support/harness/dashboard.ts";
 import {
   aClosedRun,
   aModelCall,
@@ -31,8 +31,7 @@ function fieldsOf(html: string): Record<string, string> {
   return { ...Object.fromEntries(fields), dry_run: button };
 }
 
-Deno.test("an unpriced model gets a price, a preview by agent and day, and is then repriced", async () => {
-  await using h = await Harness.open();
+Harness.test("an unpriced model gets a price, a preview by agent and day, and is then repriced", async (h) => {
   await aClosedRun(h, 1, [aModelCall(1), aModelCall(2)], { started_at: daysAgo(1), agent: "a" });
   await aClosedRun(h, 2, [aModelCall(3)], { agent: "b" });
   await h.worker.idle();
@@ -68,8 +67,7 @@ Deno.test("an unpriced model gets a price, a preview by agent and day, and is th
   assert(!after.includes("no price"));
 });
 
-Deno.test("a form that does not explicitly ask for repricing changes no price", async () => {
-  await using h = await Harness.open();
+Harness.test("a form that does not explicitly ask for repricing changes no price", async (h) => {
   await aClosedRun(h, 1);
   await putPrice(h);
   const reader = await signedIn(h);
@@ -82,8 +80,7 @@ Deno.test("a form that does not explicitly ask for repricing changes no price", 
   assertEquals((await costOf(h, 1))[0], 0);
 });
 
-Deno.test("the page of a running job reloads itself, with and without scripts", async () => {
-  await using h = await Harness.open();
+Harness.test("the page of a running job reloads itself, with and without scripts", async (h) => {
   // No worker summarizes the run, so the job waits.
   await h.worker.stop();
   await aClosedRun(h, 1);
@@ -105,8 +102,7 @@ Deno.test("the page of a running job reloads itself, with and without scripts", 
   assertMatch(textOf((await (await signedIn(h)).get(job)).text), /100% , done/);
 });
 
-Deno.test("the form's days are sent as the API's instants, and an error is shown at its field", async () => {
-  await using h = await Harness.open();
+Harness.test("the form's days are sent as the API's instants, and an error is shown at its field", async (h) => {
   await aClosedRun(h, 1);
   const reader = await signedIn(h);
   await startReprice(reader, { model: ATLAS.model, from: "2026-11-01", to: "2026-11-21" });
@@ -124,9 +120,7 @@ Deno.test("the form's days are sent as the API's instants, and an error is shown
   assertEquals((await h.get(API)).json.jobs.length, 1);
 });
 
-Deno.test("no button is offered if nothing would change, and past jobs are listed", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("no button is offered if nothing would change, and past jobs are listed", async ({ reader }) => {
   assertMatch(textOf((await reader.get(REPRICE)).text), /No calls were repriced yet/);
   const job = await startReprice(reader, { model: "never-called" });
   const { text } = await reader.get(job);
@@ -138,15 +132,12 @@ Deno.test("no button is offered if nothing would change, and past jobs are liste
   );
 });
 
-Deno.test("a URL parameter selects only fixed texts", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("a URL parameter selects only fixed texts", async ({ reader }) => {
   const { text } = await reader.get(`${REPRICE}?done=${encodeURIComponent("You were hacked")}`);
   assert(!text.includes("hacked"));
 });
 
-Deno.test("another team's job is not found", async () => {
-  await using h = await Harness.open();
+Harness.test("another team's job is not found", async (h) => {
   const job = await startReprice(await signedIn(h), { model: "m" });
   const { key } = await h.addTeam("team");
   const other = await signedIn(h, key);

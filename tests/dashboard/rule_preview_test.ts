@@ -4,7 +4,13 @@ import { PREVIEW } from "../../domain/alerts/preview.ts";
 import { RULES } from "../../domain/alerts/rule_body.ts";
 import { createRulePreviews } from "../../kv/alerts/preview.ts";
 import { createSpendStore } from "../../kv/spend/rollups.ts";
-import { fieldsOf, type FormFields, signedIn, textOf } from "../support/harness/dashboard.ts";
+import {
+  fieldsOf,
+  type FormFields,
+  session,
+  signedIn,
+  textOf,
+} from "../support/harness/dashboard.ts";
 import { aHeartbeat, aRun } from "../support/builders/requests.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
 
@@ -47,8 +53,7 @@ async function preview(h: Harness, kind: string, fields: Record<string, string>)
   return textOf(shown);
 }
 
-Deno.test("previews: a rule would have opened what the same rule has opened", async () => {
-  await using h = await Harness.open();
+Harness.test("previews: a rule would have opened what the same rule has opened", async (h) => {
   await h.request("PUT", "/v1/checks/good", { body: { expression: 'status == "success"' } });
   for (const [kind, { body }] of Object.entries(BODIES)) {
     const { status } = await h.request("PUT", `/v1/rules/${kind}`, { body: { kind, ...body } });
@@ -81,8 +86,7 @@ function isOfSession(row: unknown): boolean {
   return JSON.stringify(row).includes("session");
 }
 
-Deno.test("previews: spend counts groups and periods, and stuck runs count until they are closed", async () => {
-  await using h = await Harness.open();
+Harness.test("previews: spend counts groups and periods, and stuck runs count until they are closed", async (h) => {
   const spend = (usd: string, period: string) =>
     preview(h, "spend", { usd, period, group_by: "agent" });
   for (let day = 0; day < 3; day++) {
@@ -115,8 +119,7 @@ Deno.test("previews: spend counts groups and periods, and stuck runs count until
   assertMatch(await preview(h, "quota", { percents: "80" }), /kind have no preview/);
 });
 
-Deno.test("previews: one that takes too long is cut and says so", async () => {
-  await using h = await Harness.open();
+Harness.test("previews: one that takes too long is cut and says so", async (h) => {
   for (let n = 1; n <= 205; n++) {
     await h.post("/v1/heartbeats", aHeartbeat(n, { status: "fail" }));
   }
@@ -132,9 +135,7 @@ Deno.test("previews: one that takes too long is cut and says so", async () => {
   assertEquals([whole?.opened, whole?.isCut], [1, false]);
 });
 
-Deno.test("previews: what is wrong is said at its field", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("previews: what is wrong is said at its field", async ({ reader }) => {
   const { text } = await reader.get(`${NEW}?kind=run_cost`);
   const { status, text: page } = await reader.send(`${NEW}/trial`, [
     ...fieldsOf(text, RULES_PATH).filter(([name]) => name !== "usd"),

@@ -33,8 +33,7 @@ async function sendRun(
   await h.post(`/v1/runs/${runId(n)}/finish`, aFinish({ status, finished_at }));
 }
 
-Deno.test("a failed run is compared with the last success of its agent and feature before it", async () => {
-  await using h = await Harness.open();
+Harness.test("a failed run is compared with the last success of its agent and feature before it", async (h) => {
   h.nowMs += 3_600_000;
   await sendRun(h, 1, { status: "success" });
   await sendRun(h, 2, { status: "success", feature: "other" });
@@ -73,8 +72,7 @@ Deno.test("a failed run is compared with the last success of its agent and featu
   assertMatch(textOf(swapped.text), /Duration 1 s 5 s −4 s/);
 });
 
-Deno.test("a comparison without another run says so, and unknown runs are not found", async () => {
-  await using h = await Harness.open();
+Harness.test("a comparison without another run says so, and unknown runs are not found", async (h) => {
   h.nowMs += 3_600_000;
   await sendRun(h, 1, { status: "failed" });
   await h.worker.idle();
@@ -92,8 +90,7 @@ Deno.test("a comparison without another run says so, and unknown runs are not fo
   assertEquals((await other.get(path)).status, 404, "another team's run");
 });
 
-Deno.test("previous and next walk through the list that a run was opened from", async () => {
-  await using h = await Harness.open();
+Harness.test("previous and next walk through the list that a run was opened from", async (h) => {
   h.nowMs += 3_600_000;
   for (const n of [1, 2, 3, 4]) {
     await sendRun(h, n, { status: n === 2 ? "success" : "failed" });
@@ -133,8 +130,7 @@ Deno.test("previous and next walk through the list that a run was opened from", 
   assertEquals(status, 200, "a malformed list is ignored");
 });
 
-Deno.test("a comparison walks into child runs, matched by agent and order", async () => {
-  await using h = await Harness.open();
+Harness.test("a comparison walks into child runs, matched by agent and order", async (h) => {
   h.nowMs += 3_600_000;
   for (const n of [1, 4]) {
     const isBad = n === 4;
@@ -169,8 +165,7 @@ Deno.test("a comparison walks into child runs, matched by agent and order", asyn
   ]);
 });
 
-Deno.test("a child run that fails without a failing step is a difference itself", async () => {
-  await using h = await Harness.open();
+Harness.test("a child run that fails without a failing step is a difference itself", async (h) => {
   h.nowMs += 3_600_000;
   for (const n of [1, 4]) {
     await sendRun(h, n, { status: "success" });

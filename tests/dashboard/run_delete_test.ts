@@ -5,8 +5,7 @@ import { Harness } from "../support/harness/harness.ts";
 
 const PAGE = `/dashboard/runs/${runId(1)}`;
 
-Deno.test("a deletion asks for confirmation, and is logged under the key's name", async () => {
-  await using h = await Harness.open();
+Harness.test("a deletion asks for confirmation, and is logged under the key's name", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] });
   const reader = await signedIn(h);
@@ -32,8 +31,7 @@ Deno.test("a deletion asks for confirmation, and is logged under the key's name"
   assertEquals([entries[0].action, entries[0].actor.id], ["run.deleted", keys[0].id]);
 });
 
-Deno.test("a key with the scope read is offered no deletion and may not delete", async () => {
-  await using h = await Harness.open();
+Harness.test("a key with the scope read is offered no deletion and may not delete", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   for (const path of [PAGE, `${PAGE}?confirm=delete`]) {
@@ -45,8 +43,7 @@ Deno.test("a key with the scope read is offered no deletion and may not delete",
   assertEquals((await h.get(`/v1/runs/${runId(1)}`)).status, 200);
 });
 
-Deno.test("another team's run is not deleted", async () => {
-  await using h = await Harness.open();
+Harness.test("another team's run is not deleted", async (h) => {
   const { key } = await h.addTeam("business");
   await h.post("/v1/runs", aRun(1), { key });
   const reader = await signedIn(h);

@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { EVENT_BYTES_MAX } from "../../domain/core/limits.ts";
 import { anEvent, aRun, eventId, runId } from "../support/builders/requests.ts";
-import { signedIn } from "../support/harness/dashboard.ts";
+import { session, signedIn } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
 
 /** Maximum characters of a page of one run, before compression. */
@@ -75,9 +75,7 @@ const HOSTILE: Readonly<Record<string, readonly [type: string, data: Record<stri
   }],
 };
 
-Deno.test("the page of an event stays small, whatever it contains", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("the page of an event stays small, whatever it contains", async ({ h, reader }) => {
   for (const [i, [name, [type, data]]] of Object.entries(HOSTILE).entries()) {
     const id = runId(i + 1);
     await h.post("/v1/runs", aRun(i + 1));
@@ -89,8 +87,7 @@ Deno.test("the page of an event stays small, whatever it contains", async () => 
   }
 });
 
-Deno.test("the cause of a failure is followed through ten generations of child runs", async () => {
-  await using h = await Harness.open();
+Harness.test("the cause of a failure is followed through ten generations of child runs", async (h) => {
   const runs = 14;
   for (let n = 1; n <= runs; n++) {
     await h.post("/v1/runs", aRun(n, n === 1 ? {} : { parent_run_id: runId(n - 1) }));
@@ -105,8 +102,7 @@ Deno.test("the cause of a failure is followed through ten generations of child r
   assert(!text.includes(runId(12)));
 });
 
-Deno.test("child runs with much data stay folded beyond the characters of a page", async () => {
-  await using h = await Harness.open();
+Harness.test("child runs with much data stay folded beyond the characters of a page", async (h) => {
   await h.post("/v1/runs", aRun(1));
   for (let n = 2; n <= 25; n++) {
     await h.post("/v1/runs", aRun(n, { parent_run_id: runId(1) }));
@@ -121,8 +117,7 @@ Deno.test("child runs with much data stay folded beyond the characters of a page
   assertEquals(text.match(/class="is-run/g)?.length, 25);
 });
 
-Deno.test("a goal that cannot be seen is no title", async () => {
-  await using h = await Harness.open();
+Harness.test("a goal that cannot be seen is no title", async (h) => {
   await h.post("/v1/runs", aRun(1, { agent: "scout", goal: " \u200b\u202e" }));
   const { text } = await (await signedIn(h)).get(`/dashboard/runs/${runId(1)}`);
   assertMatch(text, /<h1>scout …/);
@@ -133,8 +128,7 @@ function noise(chars: number): string {
   return crypto.getRandomValues(new Uint8Array(chars)).toBase64().slice(0, chars);
 }
 
-Deno.test("a comparison of runs with hundreds of long names is at most 60 KB as sent", async () => {
-  await using h = await Harness.open();
+Harness.test("a comparison of runs with hundreds of long names is at most 60 KB as sent", async (h) => {
   for (const n of [1, 2]) {
     await h.post("/v1/runs", aRun(n));
     for (let batch = 0; batch < 6; batch++) {

@@ -59,8 +59,7 @@ function selectedOn(html: string): string | undefined {
   return /<tr role="row" id="([^"]*)"[^>]*aria-selected="true"/.exec(html)?.[1];
 }
 
-Deno.test("the slowest step and the most expensive call are those of all pages, one click away", async () => {
-  await using h = await Harness.open();
+Harness.test("the slowest step and the most expensive call are those of all pages, one click away", async (h) => {
   const reader = await sendLongRun(h);
   const { text } = await reader.get(PAGE);
   assertEquals(marksOn(text), {}, "both are on other pages");
@@ -78,8 +77,7 @@ Deno.test("the slowest step and the most expensive call are those of all pages, 
   assertEquals(marksOn(slowest), { slowest: eventId(SLOWEST) });
 });
 
-Deno.test("the most expensive call is the one by the prices after a repricing", async () => {
-  await using h = await Harness.open();
+Harness.test("the most expensive call is the one by the prices after a repricing", async (h) => {
   const reader = await sendLongRun(h);
   await sendEvents(
     h,
@@ -96,8 +94,7 @@ Deno.test("the most expensive call is the one by the prices after a repricing", 
   assertEquals(selectedOn(dearest), eventId(900));
 });
 
-Deno.test("each part of the minimap links to the page that begins at its time", async () => {
-  await using h = await Harness.open();
+Harness.test("each part of the minimap links to the page that begins at its time", async (h) => {
   const reader = await sendLongRun(h);
   const { text } = await reader.get(PAGE);
   const nav = text.split('<nav class="map-pages"')[1]?.split("</nav>")[0] ?? "";
@@ -115,8 +112,7 @@ Deno.test("each part of the minimap links to the page that begins at its time", 
   assertMatch(last.text, /First steps/);
 });
 
-Deno.test("a trace has a map and marks up to 1,000 events while it changes, then up to 5,000", async () => {
-  await using h = await Harness.open();
+Harness.test("a trace has a map and marks up to 1,000 events while it changes, then up to 5,000", async (h) => {
   h.nowMs += 3_600_000;
   await h.post("/v1/runs", aRun(1));
   const reader = await signedIn(h);

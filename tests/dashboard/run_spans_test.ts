@@ -106,8 +106,7 @@ for (const [name, tree] of Object.entries(TREES)) {
   });
 }
 
-Deno.test("the page of a trace shows the messages of its agent, and which call is not counted", async () => {
-  await using h = await Harness.open();
+Harness.test("the page of a trace shows the messages of its agent, and which call is not counted", async (h) => {
   const { get } = await openTrace(h, "py-traceloop");
   const panelOf = (page: string) => textOf(page.split('id="step"')[1]?.split("</aside>")[0] ?? "");
   const page = await get();
@@ -138,8 +137,7 @@ Deno.test("the page of a trace shows the messages of its agent, and which call i
   assertMatch(page, /class="is-model(?:(?!<\/tr>).)*aria-label="slowest"/s);
 });
 
-Deno.test("names and contents of spans are text, whatever they hold", async () => {
-  await using h = await Harness.open();
+Harness.test("names and contents of spans are text, whatever they hold", async (h) => {
   h.nowMs = Date.UTC(2026, 10, 22, 12);
   const hostile = "<img src=x onerror=alert(1)>[x](javascript:alert(1))";
   const spanOf = (spanId: string, kind: string, more: Record<string, string>) => ({
@@ -172,8 +170,7 @@ Deno.test("names and contents of spans are text, whatever they hold", async () =
   }
 });
 
-Deno.test("content of spans is escaped on the page, cut to its limit, and erased with the run", async () => {
-  await using h = await Harness.open();
+Harness.test("content of spans is escaped on the page, cut to its limit, and erased with the run", async (h) => {
   const bad = `"><img src=x onerror=alert(1)></script><script>alert(2)</script>'`;
   const long = `${bad}${"x".repeat(ATTRIBUTE_CHARS_MAX)}`;
   const trace = "c".repeat(32);

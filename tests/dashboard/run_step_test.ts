@@ -19,8 +19,7 @@ async function stepOf(
   return text.split('id="step"')[1]?.split("</aside>")[0] ?? "";
 }
 
-Deno.test("a model call is shown as messages, with Markdown and the outcome of its tool call", async () => {
-  await using h = await Harness.open();
+Harness.test("a model call is shown as messages, with Markdown and the outcome of its tool call", async (h) => {
   const step = await stepOf(
     h,
     1,
@@ -55,8 +54,7 @@ Deno.test("a model call is shown as messages, with Markdown and the outcome of i
   assertMatch(content, /JSON as sent .*"messages": \[/);
 });
 
-Deno.test("a tool call is shown with its result, and each value can be copied", async () => {
-  await using h = await Harness.open();
+Harness.test("a tool call is shown with its result, and each value can be copied", async (h) => {
   const step = await stepOf(h, 1, ["tool_call", { name: "find", args: { q: 1 }, result: [1, 2] }]);
   assertMatch(textOf(step), /find \{ "q": 1 \} Result \[ 1, 2 \]/);
   const copied = [...step.matchAll(/data-copy="([^"]*)"/g)].map(([, id]) => id);
@@ -64,8 +62,7 @@ Deno.test("a tool call is shown with its result, and each value can be copied", 
   for (const id of copied) assert(step.includes(`id="${id}"`), id);
 });
 
-Deno.test("long texts are shown as text, and a panel is bounded", async () => {
-  await using h = await Harness.open();
+Harness.test("long texts are shown as text, and a panel is bounded", async (h) => {
   const long = "**word** ".repeat(2_000);
   const messages = Array.from({ length: 12 }, () => ({ role: "user", content: long }));
   const step = await stepOf(h, 1, ["llm_call", { model: "m", messages, text: "**short**" }]);
@@ -74,8 +71,7 @@ Deno.test("long texts are shown as text, and a panel is bounded", async () => {
   assert(step.length < 120_000, `${step.length}`);
 });
 
-Deno.test("the selected step of a child run is read with its run", async () => {
-  await using h = await Harness.open();
+Harness.test("the selected step of a child run is read with its run", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await h.post("/v1/runs", aRun(2, { agent: "helper", parent_run_id: runId(1) }));
   await h.post(`/v1/runs/${runId(2)}/events`, { events: [anEvent(7)] });
@@ -88,8 +84,7 @@ Deno.test("the selected step of a child run is read with its run", async () => {
   assertMatch(textOf(unknown.text), /The selected step is not on this page/);
 });
 
-Deno.test("the row of a model call begins with the answer, in the shapes of all providers", async () => {
-  await using h = await Harness.open();
+Harness.test("the row of a model call begins with the answer, in the shapes of all providers", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const answers = [
     { choices: [{ message: { role: "assistant", content: "from choices" } }] },
@@ -107,8 +102,7 @@ Deno.test("the row of a model call begins with the answer, in the shapes of all 
   assertEquals(shown, ["from choices", "from content", "from candidates", "from text", "find"]);
 });
 
-Deno.test("texts in outputs and results are Markdown, also where JSON is sent as a text", async () => {
-  await using h = await Harness.open();
+Harness.test("texts in outputs and results are Markdown, also where JSON is sent as a text", async (h) => {
   const result = JSON.stringify({ report: "One\n\n**two**", size: 2 });
   const step = await stepOf(h, 1, ["tool_call", { name: "read", result }]);
   assert(step.includes("<strong>two</strong>"), step);
@@ -127,8 +121,7 @@ Deno.test("texts in outputs and results are Markdown, also where JSON is sent as
   assertMatch(textOf(text), /list \{ "big": 12345678901234567890 \}/);
 });
 
-Deno.test("rows show first words without marks of Markdown, and name failures briefly", async () => {
-  await using h = await Harness.open();
+Harness.test("rows show first words without marks of Markdown, and name failures briefly", async (h) => {
   await h.post("/v1/runs", aRun(1, { goal: "Find **it**" }));
   const rows = [
     ["llm_call", { model: "m", text: "# Plan\n\n1. the `order`\n2. [refund](https://x.example)" }],
@@ -146,8 +139,7 @@ Deno.test("rows show first words without marks of Markdown, and name failures br
   assertEquals(tags, ["502", "timed out", "ReadError", "gone"]);
 });
 
-Deno.test("a call without messages shows only what its heading and its cost do not", async () => {
-  await using h = await Harness.open();
+Harness.test("a call without messages shows only what its heading and its cost do not", async (h) => {
   const facts = { provider: "openai", model: "gpt-4o", latency_ms: 5, input_tokens: 7 };
   const step = await stepOf(h, 1, ["llm_call", { ...facts, output_tokens: 3, temperature: 0.2 }]);
   assertMatch(

@@ -9,7 +9,7 @@ import {
   at,
   runId,
 } from "../support/builders/requests.ts";
-import { hrefsOf, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { hrefsOf, session, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
 
 const PAGE = `/dashboard/runs/${runId(1)}`;
@@ -34,8 +34,7 @@ async function sendRun(
   await h.worker.idle();
 }
 
-Deno.test("a run's page shows its goal, status, duration, cost and usage", async () => {
-  await using h = await Harness.open();
+Harness.test("a run's page shows its goal, status, duration, cost and usage", async (h) => {
   const data = { provider: "openai", model: "gpt-4o", input_tokens: 1_000, output_tokens: 100 };
   await sendRun(h, {
     open: {
@@ -79,8 +78,7 @@ Deno.test("a run's page shows its goal, status, duration, cost and usage", async
   assertEquals(text.split("found</dt>").length, 2, "the output is shown once");
 });
 
-Deno.test("a failed run shows the reason first, with a link to the failing event", async () => {
-  await using h = await Harness.open();
+Harness.test("a failed run shows the reason first, with a link to the failing event", async (h) => {
   await sendRun(h, {
     events: [
       anEvent(1),
@@ -139,9 +137,7 @@ async function namesLastFailure(lastFailed: number): Promise<void> {
   for (const page of [textOf(text), eventPage]) assertMatch(page, around);
 }
 
-Deno.test("a failure without a reason says what to send, and a note is shown if there is one", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("a failure without a reason says what to send, and a note is shown if there is one", async ({ h, reader }) => {
   await sendRun(h, { finish: { status: "failed" } });
   assertMatch(textOf((await reader.get(PAGE)).text), /It does not say why: .*"output": {"error"/);
   await h.get(`/v1/ping?id=${runId(2)}&agent=backup&status=fail&metadata=disk+full`);
@@ -149,9 +145,7 @@ Deno.test("a failure without a reason says what to send, and a note is shown if 
   assertMatch(textOf(text), /Failed: disk full/);
 });
 
-Deno.test("the page of a running run polls, with and without scripts", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("the page of a running run polls, with and without scripts", async ({ h, reader }) => {
   await sendRun(h, { events: [anEvent(1)] });
   h.nowMs += 90_000;
   const { text } = await reader.get(PAGE);
@@ -164,9 +158,7 @@ Deno.test("the page of a running run polls, with and without scripts", async () 
   for (const part of parts) assert(text.includes(`id="${part.slice(1)}"`), part);
 });
 
-Deno.test("a run without an opening is shown as such until the opening arrives", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("a run without an opening is shown as such until the opening arrives", async ({ h, reader }) => {
   await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] });
   const { text } = await reader.get(PAGE);
   assertMatch(textOf(text), /A run without its opening running .*No opening yet:/);
@@ -177,9 +169,7 @@ Deno.test("a run without an opening is shown as such until the opening arrives",
   assert(!complete.includes("No opening yet"));
 });
 
-Deno.test("late events are reported, and a stated cost is distinguished", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("late events are reported, and a stated cost is distinguished", async ({ h, reader }) => {
   await sendRun(h, { finish: {} });
   h.nowMs += 1_000;
   await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] });
@@ -194,8 +184,7 @@ Deno.test("late events are reported, and a stated cost is distinguished", async 
   assertMatch(textOf(text), /success .*Cost \$1\.2500 stated by the agent/);
 });
 
-Deno.test("R6 to R14: the page reports lost data of a run and the affected fields", async () => {
-  await using h = await Harness.open();
+Harness.test("R6 to R14: the page reports lost data of a run and the affected fields", async (h) => {
   await sendRun(h, {
     open: { started_at: at(90 * 86_400_000), goal: "g".repeat(16_385), parent_run_id: "none" },
     finish: { scores: { quality: null, good: true }, finished_at: at(91 * 86_400_000) },
@@ -214,8 +203,7 @@ Deno.test("R6 to R14: the page reports lost data of a run and the affected field
   assertMatch(list, /fields not stored \+2/);
 });
 
-Deno.test("R2: an output that is not an object is shown, and a text is the reason of a failed run", async () => {
-  await using h = await Harness.open();
+Harness.test("R2: an output that is not an object is shown, and a text is the reason of a failed run", async (h) => {
   const browser = await signedIn(h);
   const outputs: [unknown, RegExp][] = [
     [["first", { b: 2 }], /Output \[ "first", \{ "b": 2 \} \]/],
@@ -233,8 +221,7 @@ Deno.test("R2: an output that is not an object is shown, and a text is the reaso
   }
 });
 
-Deno.test("a run is shown between its parent and its children, each with its status", async () => {
-  await using h = await Harness.open();
+Harness.test("a run is shown between its parent and its children, each with its status", async (h) => {
   await h.post("/v1/runs", aRun(1, { agent: "parent" }));
   await h.post("/v1/runs", aRun(2, { agent: "middle", parent_run_id: runId(1) }));
   for (let n = 3; n <= 30; n++) {
@@ -252,8 +239,7 @@ Deno.test("a run is shown between its parent and its children, each with its sta
   assertEquals(content.match(/ (Running|Agent) child /g)?.length, 25);
 });
 
-Deno.test("an unknown run, another team's run and a deleted run get the same page", async () => {
-  await using h = await Harness.open();
+Harness.test("an unknown run, another team's run and a deleted run get the same page", async (h) => {
   const { key } = await h.addTeam("business");
   await h.post("/v1/runs", aRun(9, { agent: "theirs" }), { key });
   await sendRun(h, {});
@@ -272,8 +258,7 @@ Deno.test("an unknown run, another team's run and a deleted run get the same pag
   assertEquals((await reader.get(`${PAGE}?events_cursor=!`)).status, 400);
 });
 
-Deno.test("user text is escaped everywhere on a run's page", async () => {
-  await using h = await Harness.open();
+Harness.test("user text is escaped everywhere on a run's page", async (h) => {
   const bad = `"><img src=x onerror=alert(1)></script><script>alert(2)</script>'`;
   const name = "<img/src=x/onerror=alert(1)>";
   await sendRun(h, {
@@ -303,8 +288,7 @@ Deno.test("user text is escaped everywhere on a run's page", async () => {
   assert(!/<img|<script>|<b>x|href="javascript/i.test(text));
 });
 
-Deno.test("duration and cost are compared with what is usual for the agent", async () => {
-  await using h = await Harness.open();
+Harness.test("duration and cost are compared with what is usual for the agent", async (h) => {
   const beat = (n: number, duration_ms: number, cost_usd: number) => {
     const finished_at = at(n * 60_000);
     return aHeartbeat(n, { duration_ms, cost_usd, finished_at });
@@ -323,8 +307,7 @@ Deno.test("duration and cost are compared with what is usual for the agent", asy
   assertMatch(await factsOf(5), /Duration 6\.9 s 2\.3× usual Cost \$0\.0100 as usual/);
 });
 
-Deno.test("the instants say how late a run was received, and a flag says that its clock is ahead", async () => {
-  await using h = await Harness.open();
+Harness.test("the instants say how late a run was received, and a flag says that its clock is ahead", async (h) => {
   h.nowMs += 725_000;
   await sendRun(h, {});
   const reader = await signedIn(h);

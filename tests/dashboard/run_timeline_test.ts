@@ -35,8 +35,7 @@ async function stepOf(h: Harness, n: number, key?: string): Promise<string> {
   return text.split('id="step"')[1]?.split("</aside>")[0] ?? "";
 }
 
-Deno.test("5,000 events are on pages of 100, each event once and in order, and no page is large", async () => {
-  await using h = await Harness.open();
+Harness.test("5,000 events are on pages of 100, each event once and in order, and no page is large", async (h) => {
   await h.post("/v1/runs", aRun(1));
   for (let from = 1; from <= 5_000; from += 50) {
     const events = Array.from({ length: 50 }, (_, i) => {
@@ -68,8 +67,7 @@ Deno.test("5,000 events are on pages of 100, each event once and in order, and n
   assertEquals(shownOn((await reader.get(last?.[1] ?? "")).text).at(-1), eventId(5_000));
 });
 
-Deno.test("the link to further steps opens the next page, and a filter keeps it short", async () => {
-  await using h = await Harness.open();
+Harness.test("the link to further steps opens the next page, and a filter keeps it short", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const failing = { type: "tool_call", data: { name: "fetch", error: "gone" } };
   for (let from = 1; from <= 201; from += 50) {
@@ -97,8 +95,7 @@ Deno.test("the link to further steps opens the next page, and a filter keeps it 
   assertMatch(textOf((await reader.get(`${PAGE}?text=nowhere`)).text), /No step matches\./);
 });
 
-Deno.test("steps are nested by the spans in their data, and child runs by their parent", async () => {
-  await using h = await Harness.open();
+Harness.test("steps are nested by the spans in their data, and child runs by their parent", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await sendEvents(
     h,
@@ -129,8 +126,7 @@ Deno.test("steps are nested by the spans in their data, and child runs by their 
   assertMatch(text, new RegExp(`id="${runId(2)}.${eventId(9)}"[^>]*aria-selected="true"`));
 });
 
-Deno.test("bars are placed at the time of their events and are as long as their latency", async () => {
-  await using h = await Harness.open();
+Harness.test("bars are placed at the time of their events and are as long as their latency", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await h.post(`/v1/runs/${runId(1)}/finish`, { status: "success", finished_at: at(10_000) });
   await sendEvents(
@@ -148,8 +144,7 @@ Deno.test("bars are placed at the time of their events and are as long as their 
   assertMatch(textOf(text), /Step Time 0 2 s 4 s 6 s 8 s Took Cost/);
 });
 
-Deno.test("a call's cost is shown as tokens times rate, with the row that priced it", async () => {
-  await using h = await Harness.open();
+Harness.test("a call's cost is shown as tokens times rate, with the row that priced it", async (h) => {
   const id = await putPrice(h, TIERED);
   await h.post("/v1/runs", aRun(1));
   const tokens = { input_tokens: 200, cached_input_tokens: 50, output_tokens: 1_000_000 };
@@ -166,8 +161,7 @@ Deno.test("a call's cost is shown as tokens times rate, with the row that priced
   assertMatch(content, /its rates for more than 100 input tokens/);
 });
 
-Deno.test("a call without a price links admins to the rate card, and explains it to others", async () => {
-  await using h = await Harness.open();
+Harness.test("a call without a price links admins to the rate card, and explains it to others", async (h) => {
   const key = await h.addKey({ kind: "api_key", scopes: ["read"] });
   await h.post("/v1/runs", aRun(1));
   await sendEvents(h, aCall(1, { model: "atlas&co", provider: "in house", input_tokens: 10 }));
@@ -181,8 +175,7 @@ Deno.test("a call without a price links admins to the rate card, and explains it
   await putPrice(h, { ...ATLAS, model: "other" });
 });
 
-Deno.test("data is shown as received, with texts as Markdown", async () => {
-  await using h = await Harness.open();
+Harness.test("data is shown as received, with texts as Markdown", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const data = '{"b":12345678901234567890,"1":1.0,"deep":{"z":[1.50]},"text":"one\\n**two** <3"}';
   const event = `{"id":"${eventId(1)}","type":"x","ts":"${at()}","data":${data}}`;
@@ -200,8 +193,7 @@ Deno.test("data is shown as received, with texts as Markdown", async () => {
   assert(content.includes("<p>one\n<strong>two</strong> &lt;3</p>"), content);
 });
 
-Deno.test("large data is cut, with a link to the JSON of that event alone", async () => {
-  await using h = await Harness.open();
+Harness.test("large data is cut, with a link to the JSON of that event alone", async (h) => {
   await h.post("/v1/runs", aRun(1));
   const same = { ts: at() };
   const text = "word ".repeat(40_000);
@@ -218,8 +210,7 @@ Deno.test("large data is cut, with a link to the JSON of that event alone", asyn
   }
 });
 
-Deno.test("the raw record is the API's response, not a page", async () => {
-  await using h = await Harness.open();
+Harness.test("the raw record is the API's response, not a page", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await sendEvents(h, anEvent(1, { data: { message: "<script>alert(1)</script>" } }), anEvent(2));
   await h.worker.idle();
@@ -232,8 +223,7 @@ Deno.test("the raw record is the API's response, not a page", async () => {
   assertEquals(outside.status, 303);
 });
 
-Deno.test("a run without events says whether none were sent or they were removed by age", async () => {
-  await using h = await Harness.open();
+Harness.test("a run without events says whether none were sent or they were removed by age", async (h) => {
   await h.post("/v1/heartbeats", { id: runId(1), agent: "a" });
   assertMatch(textOf(await pageOf(h)), /A heartbeat has no events of its own/);
   await h.post("/v1/runs", aRun(2, { metadata: { shard: 3 } }));
@@ -247,8 +237,7 @@ Deno.test("a run without events says whether none were sent or they were removed
   assertMatch(content, /Payload removed: .* Metadata shard removed by age/);
 });
 
-Deno.test("the numbers of a run include its child runs, in the facts, the tree and a comparison", async () => {
-  await using h = await Harness.open();
+Harness.test("the numbers of a run include its child runs, in the facts, the tree and a comparison", async (h) => {
   const call = { model: "gpt-4o", provider: "openai", input_tokens: 1_000, output_tokens: 100 };
   const steps = [
     ["llm_call", call],

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { RunId } from "../../domain/core/ids.ts";
 import { aHeartbeat, at, runId } from "../support/builders/requests.ts";
-import { hrefsOf, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { hrefsOf, session, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { listedOn, RUNS, storeSome } from "../support/builders/dashboard_runs.ts";
 import { aRow } from "../support/builders/exports.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
@@ -12,8 +12,7 @@ import type { RunListStore } from "../../kv/run_list/run_list.ts";
 
 const DAY_MS = 86_400_000;
 
-Deno.test("runs: each filter finds the same runs on the page as in the API", async () => {
-  await using h = await Harness.open();
+Harness.test("runs: each filter finds the same runs on the page as in the API", async (h) => {
   await storeSome(h);
   const reader = await signedIn(h);
   const queries = [
@@ -57,9 +56,7 @@ Deno.test("runs: the page has each filter of the API", () => {
   assertEquals(new Set(onPage), new Set(Object.keys(RUN_FILTERS)));
 });
 
-Deno.test("runs: a refused filter shows the API's message with its own label, and keeps the other filters", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("runs: a refused filter shows the API's message with its own label, and keeps the other filters", async ({ h, reader }) => {
   const cases = [
     ["status", "done"],
     ["from", "yesterday"],
@@ -92,8 +89,7 @@ Deno.test("runs: a refused filter shows the API's message with its own label, an
   }
 });
 
-Deno.test("runs: each filter in use links to the list without it, and opens its known values", async () => {
-  await using h = await Harness.open();
+Harness.test("runs: each filter in use links to the list without it, and opens its known values", async (h) => {
   await storeSome(h);
   const reader = await signedIn(h);
   const { text } = await reader.get(
@@ -120,8 +116,7 @@ Deno.test("runs: each filter in use links to the list without it, and opens its 
   assert(hrefsOf(text).includes(`${RUNS}?limit=7&live=1`), "clear all");
 });
 
-Deno.test("runs: a preset replaces another one, keeps other filters and says how many runs it has", async () => {
-  await using h = await Harness.open();
+Harness.test("runs: a preset replaces another one, keeps other filters and says how many runs it has", async (h) => {
   await storeSome(h);
   const reader = await signedIn(h);
   const presetsOf = (html: string) =>
@@ -146,8 +141,7 @@ Deno.test("runs: a preset replaces another one, keeps other filters and says how
   assertEquals(listedOn(failed), [runId(3)]);
 });
 
-Deno.test("runs: pages continue to the end with the same filters, list each run once, and link back", async () => {
-  await using h = await Harness.open();
+Harness.test("runs: pages continue to the end with the same filters, list each run once, and link back", async (h) => {
   for (let n = 1; n <= 7; n++) {
     await h.post("/v1/heartbeats", aHeartbeat(n, { started_at: at(n) }));
   }
@@ -186,9 +180,7 @@ Deno.test("runs: a search that stopped shows how far it went and a link to conti
   }
 });
 
-Deno.test("runs: the days of a list are written as in its rows' exports, and are UTC", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("runs: the days of a list are written as in its rows' exports, and are UTC", async ({ reader }) => {
   const periodOf = async (query: string) => {
     const { text } = await reader.get(`${RUNS}?${query}`);
     const [, period = ""] =

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { LISTENERS_MAX } from "../../domain/core/limits.ts";
 
 import { aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
-import { hrefsOf, type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { hrefsOf, type Reader, session, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { listedOn, RUNS } from "../support/builders/dashboard_runs.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { follow, type Listener } from "../support/harness/live.ts";
@@ -23,8 +23,7 @@ async function reload(reader: Reader, html: string): Promise<string> {
   return text;
 }
 
-Deno.test("live runs: live and pause are links, and only the first page can be live", async () => {
-  await using h = await Harness.open();
+Harness.test("live runs: live and pause are links, and only the first page can be live", async (h) => {
   for (let n = 1; n < 4; n++) await h.post("/v1/heartbeats", aHeartbeat(n, { started_at: at(n) }));
   await h.worker.idle();
   const reader = await signedIn(h);
@@ -47,8 +46,7 @@ Deno.test("live runs: live and pause are links, and only the first page can be l
   assert(!(await reader.get(`${next}&live=1`)).text.includes("hx-get"));
 });
 
-Deno.test("live runs: a poll is answered when the next run arrives", async () => {
-  await using h = await Harness.open();
+Harness.test("live runs: a poll is answered when the next run arrives", async (h) => {
   await h.post("/v1/heartbeats", aHeartbeat(1, { started_at: at(1) }));
   await h.worker.idle();
   const reader = await signedIn(h);
@@ -66,9 +64,7 @@ Deno.test("live runs: a poll is answered when the next run arrives", async () =>
   assertEquals([third, fourth].map((html) => html.includes("st-run")), [true, false]);
 });
 
-Deno.test("live runs: an empty list fills once a run matches the filters", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("live runs: an empty list fills once a run matches the filters", async ({ h, reader }) => {
   const none = (await reader.get(`${RUNS}?live=1&status=failed`)).text;
   await h.post("/v1/heartbeats", aHeartbeat(1, { status: "start" }));
   const stillNone = await reload(reader, none);
@@ -77,9 +73,7 @@ Deno.test("live runs: an empty list fills once a run matches the filters", async
   assertEquals(listedOn(await reload(reader, stillNone)), [runId(1)]);
 });
 
-Deno.test("live runs: a shutdown answers a waiting poll, and the next service continues", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("live runs: a shutdown answers a waiting poll, and the next service continues", async ({ h, reader }) => {
   const first = (await reader.get(`${RUNS}?live=1`)).text;
   const waiting = reload(reader, first);
   await h.get("/healthz", { key: null });
@@ -104,9 +98,7 @@ ofInstance("live runs: without a free slot the page is answered immediately", as
   for (const listener of listeners) await listener[Symbol.asyncDispose]();
 });
 
-Deno.test("live runs: an ended session makes the browser reload the complete page", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("live runs: an ended session makes the browser reload the complete page", async ({ h, reader }) => {
   const path = nextReload((await reader.get(`${RUNS}?live=1`)).text);
   await reader.send("/dashboard/sign-out");
   const headers = { "Cookie": reader.cookie, "HX-Request": "true" };
@@ -114,8 +106,7 @@ Deno.test("live runs: an ended session makes the browser reload the complete pag
   assertEquals([answer.status, answer.headers.get("hx-refresh"), answer.text], [401, "true", ""]);
 });
 
-Deno.test("live runs: a poll without a valid change is answered immediately", async () => {
-  await using h = await Harness.open();
+Harness.test("live runs: a poll without a valid change is answered immediately", async (h) => {
   await h.post("/v1/heartbeats", aHeartbeat(1));
   await h.worker.idle();
   const reader = await signedIn(h);

@@ -1,11 +1,11 @@
 /** The run list: its rows, empty states, exports, and access. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
-import { hrefsOf, type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { hrefsOf, type Reader, session, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { listedOn, RUNS, storeSome } from "../support/builders/dashboard_runs.ts";
 import { aRow, FakeRunList } from "../support/builders/exports.ts";
 import { Harness } from "../support/harness/harness.ts";
-import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
+import { operator, OPERATOR_KEY } from "../support/harness/operator.ts";
 import { ofInstance } from "../support/harness/test_kv.ts";
 
 /** Returns the text of a run's row. */
@@ -15,8 +15,7 @@ function rowOf(html: string, n: number): string {
   return textOf(row);
 }
 
-Deno.test("runs: a row shows status, name, agent, labels, duration, cost, tokens and notes of a run", async () => {
-  await using h = await Harness.open();
+Harness.test("runs: a row shows status, name, agent, labels, duration, cost, tokens and notes of a run", async (h) => {
   const call = (n: number, model: string) =>
     anEvent(n, { type: "llm_call", data: { provider: "openai", model, input_tokens: 1_000_000 } });
   await h.post(
@@ -66,8 +65,7 @@ Deno.test("runs: a row shows status, name, agent, labels, duration, cost, tokens
   );
 });
 
-Deno.test("runs: a run is named by the first line of the goal, else of the error or the output, on each page", async () => {
-  await using h = await Harness.open();
+Harness.test("runs: a run is named by the first line of the goal, else of the error or the output, on each page", async (h) => {
   const ended = async (n: number, open: Record<string, unknown>, finish = {}) => {
     await h.post("/v1/runs", aRun(n, { started_at: at(n), ...open }));
     await h.post(`/v1/runs/${runId(n)}/finish`, aFinish({ finished_at: at(n), ...finish }));
@@ -101,8 +99,7 @@ Deno.test("runs: a run is named by the first line of the goal, else of the error
   ]);
 });
 
-Deno.test("runs: without filters the list has root runs, which show their children and what they cost", async () => {
-  await using h = await Harness.open();
+Harness.test("runs: without filters the list has root runs, which show their children and what they cost", async (h) => {
   const call = { provider: "openai", model: "gpt-4o", input_tokens: 1_000_000 };
   const run = async (n: number, fields: Record<string, unknown>, finish = {}) => {
     await h.post("/v1/runs", aRun(n, { started_at: at(n), ...fields }));
@@ -146,8 +143,7 @@ Deno.test("runs: without filters the list has root runs, which show their childr
   assertEquals(exported, [`${RUNS}.csv?root=true`, `${RUNS}.ndjson?root=true`]);
 });
 
-Deno.test("runs: a run that took twice the usual time of its agent says so", async () => {
-  await using h = await Harness.open();
+Harness.test("runs: a run that took twice the usual time of its agent says so", async (h) => {
   for (const [n, seconds] of [10, 10, 10, 10, 10, 25].entries()) {
     await h.post("/v1/runs", aRun(n, { started_at: at(-1_000 * seconds) }));
     await h.post(`/v1/runs/${runId(n)}/finish`, aFinish({ finished_at: at() }));
@@ -158,9 +154,7 @@ Deno.test("runs: a run that took twice the usual time of its agent says so", asy
   assertMatch(rowOf(text, 4), /–$/);
 });
 
-Deno.test("runs: two ticked runs are compared, another number is refused", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("runs: two ticked runs are compared, another number is refused", async ({ h, reader }) => {
   const pick = (...runs: number[]) =>
     h.get(`/dashboard/compare?${runs.map((n) => `run=${runId(n)}`).join("&")}`, {
       key: null,
@@ -199,9 +193,7 @@ Deno.test("runs: a cost is shown down to the smallest unit", async () => {
   ]);
 });
 
-Deno.test("runs: without runs the page shows a command that sends one; without a match, how to find more", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("runs: without runs the page shows a command that sends one; without a match, how to find more", async ({ h, reader }) => {
   const none = await reader.get(RUNS);
   const line = `curl -u "$RUNLEDGER_KEY:" "${h.url}/v1/ping?agent=hello"`;
   assertStringIncludes(textOf(none.text), `No runs yet Paste this into a terminal.`);
@@ -214,8 +206,7 @@ Deno.test("runs: without runs the page shows a command that sends one; without a
   assertEquals(listedOn((await reader.get(RUNS)).text).length, 1);
 });
 
-Deno.test("runs: exports equal the API's with the filters of the page, and require a session", async () => {
-  await using h = await Harness.open();
+Harness.test("runs: exports equal the API's with the filters of the page, and require a session", async (h) => {
   await storeSome(h);
   const reader = await signedIn(h);
   const { text } = await reader.get(`${RUNS}?agent=researcher&limit=1&live=1`);
@@ -237,8 +228,7 @@ Deno.test("runs: exports equal the API's with the filters of the page, and requi
   assertMatch(textOf(refused.text), /Parameter "status" must be one of/);
 });
 
-Deno.test("runs: an export of ticked rows has these rows only, and none of another team", async () => {
-  await using h = await Harness.open();
+Harness.test("runs: an export of ticked rows has these rows only, and none of another team", async (h) => {
   await storeSome(h);
   const reader = await signedIn(h);
   const { text } = await reader.get(RUNS);
@@ -281,8 +271,7 @@ function half(h: Harness, { cookie }: Reader): [string, Record<string, string>][
   ];
 }
 
-Deno.test("runs: a team sees only its own runs, and the operator none", async () => {
-  await using h = await openWithOperator();
+operator.test("runs: a team sees only its own runs, and the operator none", async (h) => {
   const other = await h.addTeam("team");
   await h.post("/v1/heartbeats", aHeartbeat(1, { agent: "ours" }));
   await h.post("/v1/heartbeats", aHeartbeat(2, { agent: "theirs" }), { key: other.key });
@@ -303,8 +292,7 @@ Deno.test("runs: a team sees only its own runs, and the operator none", async ()
   }
 });
 
-Deno.test("runs: client text is escaped everywhere on the page", async () => {
-  await using h = await Harness.open();
+Harness.test("runs: client text is escaped everywhere on the page", async (h) => {
   const evil = `"><img src=x onerror=alert(1)>'`;
   const fields = { agent: evil, customer_id: evil, feature: evil, model: evil, input_tokens: 1 };
   await h.post("/v1/heartbeats", aHeartbeat(1, fields));

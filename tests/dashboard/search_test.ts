@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { aFinish, aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
 import { type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
-import { Harness, NOON } from "../support/harness/harness.ts";
+import { enterprise, Harness, NOON } from "../support/harness/harness.ts";
 import { openWithOperator, OPERATOR_KEY } from "../support/harness/operator.ts";
 
 /** Returns the results of a search: the title of each group with its targets. */
@@ -80,8 +80,7 @@ Deno.test("search: agents, customers and pages are found by a part of their name
   assert((all.Pages?.length ?? 0) > 8);
 });
 
-Deno.test("search: among many agents those are found whose slug begins with the text", async () => {
-  await using h = await Harness.open({ tier: "enterprise" });
+enterprise.test("search: among many agents those are found whose slug begins with the text", async (h) => {
   for (let n = 0; n < 300; n++) {
     await h.post("/v1/heartbeats", aHeartbeat(n, { agent: `a${1_000 + n}` }));
   }

@@ -14,8 +14,7 @@ import { setTeamRate } from "../support/builders/teams.ts";
 
 const SIGN_IN = "/dashboard/sign-in";
 
-Deno.test("a page without a session redirects to the form, and the form back to the page", async () => {
-  await using h = await Harness.open();
+Harness.test("a page without a session redirects to the form, and the form back to the page", async (h) => {
   const redirect = await h.get("/dashboard?agent=a", { key: null, redirect: "manual" });
   assertEquals(redirect.status, 303);
   const next = new URLSearchParams({ next: "/dashboard?agent=a" });
@@ -33,8 +32,7 @@ Deno.test("a page without a session redirects to the form, and the form back to 
   assertEquals(check.headers.get("location"), "/dashboard?agent=a");
 });
 
-Deno.test("the session cookie is bound to this host, hidden from scripts and not sent by other sites", async () => {
-  await using h = await Harness.open();
+Harness.test("the session cookie is bound to this host, hidden from scripts and not sent by other sites", async (h) => {
   const { headers } = await submit(h, SIGN_IN, { key: KEY });
   const [pair = "", ...attributes] = (headers.get("set-cookie") ?? "").split("; ");
   assertMatch(pair, /^__Host-runledger=[0-9a-f]{64}$/);
@@ -47,14 +45,12 @@ Deno.test("the session cookie is bound to this host, hidden from scripts and not
   ]);
 });
 
-Deno.test("a browser that keeps no cookie gets a message instead of the same form", async () => {
-  await using h = await Harness.open();
+Harness.test("a browser that keeps no cookie gets a message instead of the same form", async (h) => {
   const { text } = await h.get(`${SIGN_IN}?kept=`, { key: null });
   assertMatch(textOf(text), /The browser kept no cookie/);
 });
 
-Deno.test("the sign-in form only redirects to pages of the dashboard", async () => {
-  await using h = await Harness.open();
+Harness.test("the sign-in form only redirects to pages of the dashboard", async (h) => {
   const elsewhere = [
     "https://evil.example",
     "//evil.example",
@@ -70,8 +66,7 @@ Deno.test("the sign-in form only redirects to pages of the dashboard", async () 
   }
 });
 
-Deno.test("the store contains neither the session's token nor its key, and a session is one row", async () => {
-  await using h = await Harness.open();
+Harness.test("the store contains neither the session's token nor its key, and a session is one row", async (h) => {
   const { cookie } = await signedIn(h);
   const token = cookie.split("=")[1] ?? "";
   const dump = await h.dump();
@@ -79,8 +74,7 @@ Deno.test("the store contains neither the session's token nor its key, and a ses
   assert(!dump.some((line) => line.includes(token) || line.includes(KEY)));
 });
 
-Deno.test("a session expires when idle, each use extends it, and it has a maximum age", async () => {
-  await using h = await Harness.open();
+Harness.test("a session expires when idle, each use extends it, and it has a maximum age", async (h) => {
   const reader = await signedIn(h);
   const isIn = async () => (await reader.get("/dashboard")).status === 200;
   const end = h.nowMs + SESSION.maxMs;
@@ -97,8 +91,7 @@ Deno.test("a session expires when idle, each use extends it, and it has a maximu
   assertEquals((await other.get("/dashboard")).status, 303);
 });
 
-Deno.test("signing out ends the session, also for its old cookie", async () => {
-  await using h = await Harness.open();
+Harness.test("signing out ends the session, also for its old cookie", async (h) => {
   const [one, other] = [await signedIn(h), await signedIn(h)];
   const out = await one.send("/dashboard/sign-out");
   assertEquals([out.status, out.headers.get("location")], [303, SIGN_IN]);
@@ -107,8 +100,7 @@ Deno.test("signing out ends the session, also for its old cookie", async () => {
   assertEquals((await other.get("/dashboard")).status, 200);
 });
 
-Deno.test("revoking a key ends its sessions", async () => {
-  await using h = await Harness.open();
+Harness.test("revoking a key ends its sessions", async (h) => {
   const key = await h.addKey({ kind: "api_key", scopes: ["read"] });
   const reader = await signedIn(h, key);
   assertEquals((await reader.get("/dashboard")).status, 200);
@@ -118,8 +110,7 @@ Deno.test("revoking a key ends its sessions", async () => {
   assertEquals((await reader.get("/dashboard")).status, 303);
 });
 
-Deno.test("ingest-only keys, ping tokens and unknown keys cannot sign in, and get a reason", async () => {
-  await using h = await Harness.open();
+Harness.test("ingest-only keys, ping tokens and unknown keys cannot sign in, and get a reason", async (h) => {
   const ingest = await h.addKey({ kind: "api_key", scopes: ["ingest"] });
   const token = await h.addKey({ kind: "ping_token", agent: "a" });
   const cases = [
@@ -140,8 +131,7 @@ Deno.test("ingest-only keys, ping tokens and unknown keys cannot sign in, and ge
   assert(!(await h.dump()).some((line) => line.includes('"session"')));
 });
 
-Deno.test("forms of other sites change nothing, whatever origin they claim", async () => {
-  await using h = await Harness.open();
+Harness.test("forms of other sites change nothing, whatever origin they claim", async (h) => {
   const { cookie } = await signedIn(h);
   const from: Record<string, string>[] = [
     { "Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site" },
@@ -204,8 +194,7 @@ Deno.test("sign-in counts as a request of its team; beyond the rate the page say
   assertEquals((await signIn(KEY)).status, 303);
 });
 
-Deno.test("a key has at most 100 sessions: a new one ends the oldest, also under concurrent sign-ins", async () => {
-  await using h = await Harness.open();
+Harness.test("a key has at most 100 sessions: a new one ends the oldest, also under concurrent sign-ins", async (h) => {
   const environment = {
     now: () => h.nowMs,
     random: (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes)),
@@ -266,8 +255,7 @@ ofFile("the store expires no session", async () => {
   assertEquals(expiring.get()?.rows, 0);
 });
 
-Deno.test("the sweep removes ended sessions and keeps live ones", async () => {
-  await using h = await Harness.open();
+Harness.test("the sweep removes ended sessions and keeps live ones", async (h) => {
   const old = await signedIn(h);
   h.nowMs += SESSION.idleMs / 2;
   assertEquals((await old.get("/dashboard")).status, 200);
@@ -295,8 +283,7 @@ Deno.test("the sweep removes ended sessions and keeps live ones", async () => {
   assertEquals((await young.get("/dashboard")).status, 200);
 });
 
-Deno.test("a sign-in link with any target redirects to a page or the form, and never fails", async () => {
-  await using h = await Harness.open();
+Harness.test("a sign-in link with any target redirects to a page or the form, and never fails", async (h) => {
   const { cookie } = await signedIn(h);
   const headers = { Cookie: cookie };
   const chars = [
@@ -344,8 +331,7 @@ function decoded(text: string): string {
   }
 }
 
-Deno.test("pages forbid browsers to load foreign content and to cache pages", async () => {
-  await using h = await Harness.open();
+Harness.test("pages forbid browsers to load foreign content and to cache pages", async (h) => {
   const reader = await signedIn(h);
   for (const path of ["/dashboard", SIGN_IN, "/dashboard/nothing-here"]) {
     const { headers, text } = await reader.get(path);
@@ -359,8 +345,7 @@ Deno.test("pages forbid browsers to load foreign content and to cache pages", as
   }
 });
 
-Deno.test("assets are immutable, under names with a hash of their content", async () => {
-  await using h = await Harness.open();
+Harness.test("assets are immutable, under names with a hash of their content", async (h) => {
   const { text } = await h.get(SIGN_IN, { key: null });
   const files = [...text.matchAll(/(?:href|src)="(\/dashboard\/assets\/[^"]+)"/g)];
   assertEquals(files.length, 4);

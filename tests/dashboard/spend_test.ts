@@ -1,7 +1,7 @@
 /** `/dashboard/spend`: the bill, its breakdown, and missing prices. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Harness } from "../support/harness/harness.ts";
-import { signedIn, textOf } from "../support/harness/dashboard.ts";
+import { session, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { OTHER } from "../support/builders/rate_cards.ts";
 import {
   aContribution,
@@ -34,8 +34,7 @@ function linksOf(html: string): Map<string, string> {
   );
 }
 
-Deno.test("spend: the bill is shown as a sentence, as totals, by group and by day", async () => {
-  await using h = await Harness.open();
+Harness.test("spend: the bill is shown as a sentence, as totals, by group and by day", async (h) => {
   await storeSpend(h, TWO_AGENTS);
   const { status, text } = await (await signedIn(h)).get(SPEND);
   assertEquals(status, 200);
@@ -59,8 +58,7 @@ function coloursOf(text: string): string[] {
     .flatMap(([, colour = ""]) => colour === "place" ? [] : [colour]).reverse();
 }
 
-Deno.test("spend: the chart has a title, and each column has its amount and links to its runs", async () => {
-  await using h = await Harness.open();
+Harness.test("spend: the chart has a title, and each column has its amount and links to its runs", async (h) => {
   await storeSpend(h, TWO_AGENTS);
   const { text } = await (await signedIn(h)).get(`${SPEND}?from=2026-11-20&to=2026-11-21`);
   const chart = chartOf(text);
@@ -82,8 +80,7 @@ Deno.test("spend: the chart has a title, and each column has its amount and link
   assert(!/style=|<script(?![^>]*src=)/.test(text), "nothing that the policy blocks");
 });
 
-Deno.test("spend: grouped by day, the chart shows agents in colours, and the table all days", async () => {
-  await using h = await Harness.open();
+Harness.test("spend: grouped by day, the chart shows agents in colours, and the table all days", async (h) => {
   await storeSpend(h, TWO_AGENTS);
   const reader = await signedIn(h);
   const { text } = await reader.get(`${SPEND}?group_by=day&from=2026-11-20&to=2026-11-21`);
@@ -94,8 +91,7 @@ Deno.test("spend: grouped by day, the chart shows agents in colours, and the tab
   assertMatch(textOf(text), /Nov 20 \$3\.0000 75% 1 0 – 1K 200 100 Runs Nov 21 \$1\.0000 25% 1 1/);
 });
 
-Deno.test("spend: grouped by status, each status has its own colour at any cost", async () => {
-  await using h = await Harness.open();
+Harness.test("spend: grouped by status, each status has its own colour at any cost", async (h) => {
   const statuses = ["timeout", "cancelled", "failed", "running", "success"] as const;
   await storeSpend(
     h,
@@ -107,8 +103,7 @@ Deno.test("spend: grouped by status, each status has its own colour at any cost"
   assertEquals(coloursOf(text), [...statuses]);
 });
 
-Deno.test("spend: the cost is compared with as many days before, under the same filters", async () => {
-  await using h = await Harness.open();
+Harness.test("spend: the cost is compared with as many days before, under the same filters", async (h) => {
   await storeSpend(h, [
     ...TWO_AGENTS,
     aContribution({ day: "2026-11-19", labels: { agent: "large" } }),
@@ -124,8 +119,7 @@ Deno.test("spend: the cost is compared with as many days before, under the same 
   assertMatch(await textAt("from=2026-11-17&to=2026-11-19"), /Nothing in the 3 days before\./);
 });
 
-Deno.test("spend: grouped by day, agents beyond the costliest are one series", async () => {
-  await using h = await Harness.open();
+Harness.test("spend: grouped by day, agents beyond the costliest are one series", async (h) => {
   await storeSpend(
     h,
     Array.from({ length: 10 }, (_, n) => aContribution({ labels: { agent: `agent-${n}` } })),
@@ -135,8 +129,7 @@ Deno.test("spend: grouped by day, agents beyond the costliest are one series", a
   assertMatch(textOf(legend), /^agent-0 \$1\.0000 10% .* agent-7 .* all others \$2\.0000 20%$/);
 });
 
-Deno.test("spend: each group links to its own page and to its runs, with the same days and filters", async () => {
-  await using h = await Harness.open();
+Harness.test("spend: each group links to its own page and to its runs, with the same days and filters", async (h) => {
   await storeSpend(h, TWO_AGENTS);
   const reader = await signedIn(h);
   const query = "from=2026-11-01&to=2026-11-21&status=success";
@@ -161,9 +154,7 @@ Deno.test("spend: each group links to its own page and to its runs, with the sam
   );
 });
 
-Deno.test("spend: periods link to their days, and the current one is marked", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("spend: periods link to their days, and the current one is marked", async ({ reader }) => {
   const links = linksOf((await reader.get(SPEND)).text);
   const periods = {
     "Today": "2026-11-21&to=2026-11-21",
@@ -183,8 +174,7 @@ Deno.test("spend: periods link to their days, and the current one is marked", as
   assertMatch(text, /aria-current="page"[^>]*>Oct</);
 });
 
-Deno.test("spend: a customer's cost in any month is three links from the overview, at any time of the year", async () => {
-  await using h = await Harness.open();
+Harness.test("spend: a customer's cost in any month is three links from the overview, at any time of the year", async (h) => {
   const months = ["2025-10", "2025-12", "2026-01", "2026-10", "2026-11"];
   await storeSpend(
     h,
@@ -209,8 +199,7 @@ Deno.test("spend: a customer's cost in any month is three links from the overvie
   }
 });
 
-Deno.test("spend: days are typed in one order everywhere", async () => {
-  await using h = await Harness.open();
+Harness.test("spend: days are typed in one order everywhere", async (h) => {
   const { text } = await (await signedIn(h)).get(`${SPEND}?from=2026-11-20&to=2026-11-21`);
   assertMatch(
     text,
@@ -233,9 +222,7 @@ Deno.test("spend: colours are solid on screen; only print and forced colours hav
   assert(!after.includes("url("), "no pattern after the rule");
 });
 
-Deno.test("spend: without runs the page shows a command that sends one; with filters it says so", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("spend: without runs the page shows a command that sends one; with filters it says so", async ({ h, reader }) => {
   const { text } = await reader.get(SPEND);
   assertStringIncludes(
     textOf(text),
@@ -244,8 +231,7 @@ Deno.test("spend: without runs the page shows a command that sends one; with fil
   assertMatch(textOf((await reader.get(`${SPEND}?agent=nobody`)).text), /No such runs/);
 });
 
-Deno.test("spend: an invalid query is shown again with an error at its field", async () => {
-  await using h = await Harness.open();
+Harness.test("spend: an invalid query is shown again with an error at its field", async (h) => {
   const { status, text } = await (await signedIn(h)).get(`${SPEND}?from=yesterday&agent=a`);
   assertEquals(status, 400);
   assertMatch(
@@ -259,8 +245,7 @@ Deno.test("spend: an invalid query is shown again with an error at its field", a
   assertMatch(text, /value="a"[^>]* name="agent"/);
 });
 
-Deno.test("spend: the costliest of many groups are shown and the others aggregated, until all are requested", async () => {
-  await using h = await Harness.open();
+Harness.test("spend: the costliest of many groups are shown and the others aggregated, until all are requested", async (h) => {
   await storeSpend(
     h,
     Array.from({ length: 60 }, (_, n) => aContribution({ labels: { agent: `agent-${n}` } })),
@@ -273,8 +258,7 @@ Deno.test("spend: the costliest of many groups are shown and the others aggregat
   assertStringIncludes(all.text, ">agent-9<");
 });
 
-Deno.test("spend: models without a price are listed with calls, tokens, an estimate and a link to add one", async () => {
-  await using h = await Harness.open();
+Harness.test("spend: models without a price are listed with calls, tokens, an estimate and a link to add one", async (h) => {
   const model = { ...UNPRICED, model: "gpt-4o-next", inputTokens: 1_000_000n, outputTokens: 0n };
   await storeSpend(h, [aContribution({ models: [model, LINE] })]);
   const { text } = await (await signedIn(h)).get(SPEND);
@@ -286,9 +270,7 @@ Deno.test("spend: models without a price are listed with calls, tokens, an estim
   assertStringIncludes(banner, "/dashboard/rate-card/new?provider=openai&amp;model=gpt-4o-next");
 });
 
-Deno.test("R27: models whose calls have no tokens are listed with what to do", async () => {
-  await using h = await Harness.open();
-  const reader = await signedIn(h);
+session.test("R27: models whose calls have no tokens are listed with what to do", async ({ h, reader }) => {
   const bannerOf = async () => {
     const { text } = await reader.get(SPEND);
     return textOf(/<section id="unpriced".*?<\/section>/s.exec(text)?.[0] ?? "");
@@ -301,8 +283,7 @@ Deno.test("R27: models whose calls have no tokens are listed with what to do", a
   assertMatch(await bannerOf(), /2 models have calls without a price or without token counts/);
 });
 
-Deno.test("spend: without the scope admin the banner names the required scope and has no link", async () => {
-  await using h = await Harness.open();
+Harness.test("spend: without the scope admin the banner names the required scope and has no link", async (h) => {
   await storeSpend(h, [aContribution({ models: [UNPRICED] })]);
   const key = await h.addKey({ kind: "api_key", scopes: ["read"] });
   const { text } = await (await signedIn(h, key)).get(SPEND);
@@ -314,8 +295,7 @@ Deno.test("spend: without the scope admin the banner names the required scope an
   assert(!text.includes("/dashboard/rate-card"), "no link to a refused page");
 });
 
-Deno.test("spend: client names are escaped everywhere, including links", async () => {
-  await using h = await Harness.open();
+Harness.test("spend: client names are escaped everywhere, including links", async (h) => {
   const models = [{ ...UNPRICED, model: HOSTILE, provider: HOSTILE }, LINE];
   await storeSpend(h, [aContribution({
     labels: { agent: HOSTILE, customer: HOSTILE, feature: HOSTILE },
@@ -331,8 +311,7 @@ Deno.test("spend: client names are escaped everywhere, including links", async (
   }
 });
 
-Deno.test("spend.csv: has the same groups with exact amounts, escapes formulas, and splits models into two columns", async () => {
-  await using h = await Harness.open();
+Harness.test("spend.csv: has the same groups with exact amounts, escapes formulas, and splits models into two columns", async (h) => {
   await storeSpend(h, [
     aContribution({
       labels: { agent: "=cmd()" },
@@ -359,8 +338,7 @@ Deno.test("spend.csv: has the same groups with exact amounts, escapes formulas, 
   assertEquals((await reader.get(`${SPEND}.csv?to=never`)).status, 400);
 });
 
-Deno.test("spend: another team's runs are in no metric, group or export", async () => {
-  await using h = await Harness.open();
+Harness.test("spend: another team's runs are in no metric, group or export", async (h) => {
   await storeSpend(h, [aContribution({ labels: { agent: "theirs" } })], OTHER);
   await storeSpend(h, [aContribution({ labels: { agent: "ours" } })]);
   const reader = await signedIn(h);

@@ -2,7 +2,13 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { signedIn, textOf } from "../support/harness/dashboard.ts";
 import type { Harness } from "../support/harness/harness.ts";
-import { aTeam, openWithOperator, operate, OPERATOR_KEY } from "../support/harness/operator.ts";
+import {
+  aTeam,
+  openWithOperator,
+  operate,
+  operator,
+  OPERATOR_KEY,
+} from "../support/harness/operator.ts";
 
 const TEAMS = "/dashboard/teams";
 
@@ -51,8 +57,7 @@ Deno.test("a team's page shows every limit of its plan, and that only the operat
   assert(!/<form[^>]*teams/.test(text));
 });
 
-Deno.test("the operator sees only teams and the audit log, and no data of teams", async () => {
-  await using h = await openWithOperator();
+operator.test("the operator sees only teams and the audit log, and no data of teams", async (h) => {
   const operator = await signedIn(h, OPERATOR_KEY);
   const { text } = await operator.get(TEAMS);
   const menus = [...text.matchAll(/<nav[\s\S]*?<\/nav>/g)].map(([menu]) => textOf(menu));
@@ -67,8 +72,7 @@ Deno.test("the operator sees only teams and the audit log, and no data of teams"
   }
 });
 
-Deno.test("a team created by the form is listed, and its first key is shown once", async () => {
-  await using h = await openWithOperator();
+operator.test("a team created by the form is listed, and its first key is shown once", async (h) => {
   const operator = await signedIn(h, OPERATOR_KEY);
   const fields = { name: "Acme & <Sons>", tier: "starter", owner_email: "a@acme.test" };
   const created = await operator.send(TEAMS, fields);
@@ -81,8 +85,7 @@ Deno.test("a team created by the form is listed, and its first key is shown once
   assert(!list.text.includes(key));
 });
 
-Deno.test("an invalid new team is shown as typed, and none is created", async () => {
-  await using h = await openWithOperator();
+operator.test("an invalid new team is shown as typed, and none is created", async (h) => {
   const operator = await signedIn(h, OPERATOR_KEY);
   const before = await h.dump();
   const cases: [Record<string, string>, string][] = [
@@ -100,8 +103,7 @@ Deno.test("an invalid new team is shown as typed, and none is created", async ()
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("the form changes plan, owner, rate and limits as the API does, and logs the difference", async () => {
-  await using h = await openWithOperator();
+operator.test("the form changes plan, owner, rate and limits as the API does, and logs the difference", async (h) => {
   const { id } = await aTeam(h, { owner_email: "a@acme.test" });
   const operator = await signedIn(h, OPERATOR_KEY);
   const path = `${TEAMS}/${id}`;
@@ -129,8 +131,7 @@ Deno.test("the form changes plan, owner, rate and limits as the API does, and lo
   assertEquals([tier, rate, limits], ["team", null, null]);
 });
 
-Deno.test("invalid team changes are shown as typed, and nothing is stored", async () => {
-  await using h = await openWithOperator();
+operator.test("invalid team changes are shown as typed, and nothing is stored", async (h) => {
   const { id } = await aTeam(h);
   const operator = await signedIn(h, OPERATOR_KEY);
   const before = await h.dump();
@@ -151,8 +152,7 @@ Deno.test("invalid team changes are shown as typed, and nothing is stored", asyn
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("suspending asks for confirmation, and refuses the team's calls and pages until it is resumed", async () => {
-  await using h = await openWithOperator();
+operator.test("suspending asks for confirmation, and refuses the team's calls and pages until it is resumed", async (h) => {
   const { id, key } = await aTeam(h);
   const [operator, reader] = [await signedIn(h, OPERATOR_KEY), await signedIn(h, key.secret)];
   const confirmation = await operator.get(`${TEAMS}/${id}?confirm=suspend`);
@@ -173,8 +173,7 @@ Deno.test("suspending asks for confirmation, and refuses the team's calls and pa
   assertEquals(await statuses(), [200, 200]);
 });
 
-Deno.test("the operator creates a key for a team by the form", async () => {
-  await using h = await openWithOperator();
+operator.test("the operator creates a key for a team by the form", async (h) => {
   const { id } = await aTeam(h);
   const operator = await signedIn(h, OPERATOR_KEY);
   const created = await operator.send(`${TEAMS}/${id}/keys`, { key_name: "spare", scopes: "read" });
@@ -187,8 +186,7 @@ Deno.test("the operator creates a key for a team by the form", async () => {
   assertMatch(refused.text, /id="key_name-problem"/);
 });
 
-Deno.test("unknown team ids are not found, and the list is paged", async () => {
-  await using h = await openWithOperator();
+operator.test("unknown team ids are not found, and the list is paged", async (h) => {
   for (let n = 0; n < 4; n++) await aTeam(h, { name: `Team ${n}` });
   const operator = await signedIn(h, OPERATOR_KEY);
   for (const id of ["x", "0".repeat(26), "%00"]) {

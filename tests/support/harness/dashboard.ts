@@ -4,7 +4,7 @@ import type { AppDeps, Route } from "../../../routes/http/context.ts";
 import { createDashboard } from "../../../routes/dashboard/dashboard.ts";
 import { Memory } from "../../../runtime/memory.ts";
 import { Admission, type HandlerDeps } from "../../../routes/http/admission.ts";
-import type { Answer, Harness } from "./harness.ts";
+import { type Answer, Harness } from "./harness.ts";
 
 /** Returns the routes of a dashboard with an operator. Building them calls none of the handlers' dependencies. */
 export function dashboardRoutes(): readonly Route[] {
@@ -99,3 +99,10 @@ export function hrefsOf(html: string, marked = ""): string[] {
     .filter((tag) => tag.includes(marked))
     .flatMap((tag) => /\shref="([^"]*)"/.exec(tag)?.[1]?.replaceAll("&amp;", "&") ?? []);
 }
+
+/** Declares tests of a service and of a session of its first key. */
+export const session = {
+  test(name: string, body: (opened: { h: Harness; reader: Reader }) => Promise<void>) {
+    Harness.test(name, async (h) => body({ h, reader: await signedIn(h) }));
+  },
+};
