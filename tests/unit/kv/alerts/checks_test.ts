@@ -110,7 +110,7 @@ TempStore.test("a run that is open again does not end the incident before it", a
   await here.runs.open(TEAM, { id: run(2), agent: "a", startedAt: NOON, ...idle }, NOON + 2);
   await here.work();
   here.nowMs = NOON + 61_000;
-  await handler.look(
+  await handler.handle(
     await here.due(here.nowMs),
     { nowMs: here.nowMs, absences: [], summarizedToMs: here.nowMs },
     new AbortController().signal,
