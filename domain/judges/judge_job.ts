@@ -82,6 +82,8 @@ export interface JudgeJob extends JobText {
   readonly form: AnswerForm;
   /** Problem of the last answer; null for none. */
   readonly problem: AnswerProblem | null;
+  /** Reason of the last call without an answer, while the job goes on; null for none. */
+  readonly failure: string | null;
   /** Milliseconds of the last call; null before it. */
   readonly latencyMs: number | null;
   /** Earliest time of the next call, unix milliseconds. */
@@ -110,6 +112,7 @@ export function newJob(text: JobText, subject: JobSubject): JudgeJob {
     spentAt: null,
     form: ANSWER_FORMS[0],
     problem: null,
+    failure: null,
     latencyMs: null,
     notBefore: 0,
     claim: null,
@@ -283,7 +286,8 @@ export function afterCall(
   if (outcome.kind === "refused" && isBlocking(outcome)) {
     const reason = outcome.code === INSUFFICIENT ? INSUFFICIENT : `http_${outcome.status}`;
     const after = block(afterHold, reason, versionName(job), nowMs);
-    const waiting = callAt({ ...called, tries: job.tries - 1 }, nowMs + PROBE_MS);
+    const blocked = { ...called, failure: reason, tries: job.tries - 1 };
+    const waiting = callAt(blocked, nowMs + PROBE_MS);
     return { ...waiting, account: after };
   }
   return { ...afterFailure(called, outcome, nowMs), account: afterHold };
@@ -332,7 +336,7 @@ function afterFailure(
   const at = retryAt("judge", job.tries, nowMs);
   if (outcome.kind !== "refused") {
     const reason = outcome.kind === "unsent" ? "unreachable" : "no_answer";
-    return at === "dead" ? failed(reason) : callAt(job, at);
+    return at === "dead" ? failed(reason) : callAt({ ...job, failure: reason }, at);
   }
   const { status, retryAfterMs } = outcome;
   const reason = `http_${status}`;
@@ -340,7 +344,7 @@ function afterFailure(
   const isTransient = status === 408 || status === 429 || status >= 500;
   if (isTransient) {
     const asked = Math.min(retryAfterMs ?? 0, RETRY_AFTER_MS_MAX);
-    return callAt(job, Math.max(at, nowMs + asked));
+    return callAt({ ...job, failure: reason }, Math.max(at, nowMs + asked));
   }
   const form = ANSWER_FORMS[ANSWER_FORMS.indexOf(job.form) + 1];
   const mayBeForm = status === 400 || status === 422;
@@ -360,7 +364,7 @@ export function judgeResult(judge: string, job: JudgeJob | null): JudgeResult {
   const { end, version, model, cost, isEstimated, latencyMs, tries, endedAt, revision } = job;
   const known = { judge, version, model, cost, isEstimated, latencyMs, tries, revision };
   // Until its score and its cost are in the ledger, a result is not shown.
-  if (end === null || !job.isTold) return { ...PENDING, ...known };
+  if (end === null || !job.isTold) return { ...PENDING, ...known, reason: job.failure };
   const ended = { ...known, state: end.state, at: endedAt };
   return end.state === "done"
     ? { ...PENDING, ...ended, ...end.judgement }

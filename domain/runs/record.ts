@@ -210,7 +210,7 @@ function clockSkewOf({ opening, closing }: RunParts): number | null {
   return Math.abs(skew) > CLOCK_SKEW_MS_MAX ? skew : null;
 }
 
-/** States of a result: `failed` and `skipped` have a reason. */
+/** States of a result: `failed` and `skipped` have a reason, and so has a call that is repeated. */
 export const JUDGE_STATES = ["pending", "done", "failed", "skipped"] as const;
 
 /** Result of one judge for one run. */

@@ -237,7 +237,8 @@ export const JUDGE_RESULT: shape.WireFields<JudgeResult> = {
   version: shape.countValue.orNull("version", "Version of the judge; null before its first look."),
   state: shape.oneOfValue("JudgeState", JUDGE_STATES)(
     "state",
-    "`pending`: it waits, or is being judged. `failed` and `skipped` have a `reason`.",
+    "`pending`: it waits, or is being judged. `failed` and `skipped` have a `reason`, and so has a " +
+      "`pending` one whose last call gave no answer and is repeated.",
   ),
   reason: shape.textValue.orNull("reason", "Why there is no value, such as `budget`."),
   value: shape.wire<number | boolean>(scoreSchema).orNull("value", "As the model gave it."),

@@ -18,6 +18,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ["disabled", "The judge was disabled."],
   ["deleted", "The judge was deleted."],
   ["timeout", "The model did not answer in time. The call counts with its worst case."],
+  ["no_answer", "The model did not answer in time, or not completely."],
   ["unreachable", "The model's server cannot be reached."],
   [
     "limit_ignored",
@@ -60,7 +61,9 @@ export function JudgePill(result: JudgeResult) {
         {reasoning !== null && reasoning !== "" && <p>{reasoning}</p>}
         {reasoning === "" && <p class="quiet">The reasoning was removed by age</p>}
         {reason !== null && <p>{reasonText(reason)}</p>}
-        {state === "pending" && <p class="quiet">It is judged soon.</p>}
+        {state === "pending" && (
+          <p class="quiet">{reason === null ? "It is judged soon." : "The call is repeated."}</p>
+        )}
         <p class="quiet">
           <LabelSign of={labelOf(result)} /> {model} {latencyMs !== null && durationText(latencyMs)}
           {" "}

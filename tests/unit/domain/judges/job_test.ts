@@ -20,6 +20,7 @@ import {
   claimTry,
   type JobChange,
   type JudgeJob,
+  judgeResult,
   ledgerName,
   newJob,
   nextStep,
@@ -174,12 +175,22 @@ Deno.test("cost: more tokens than were held block the judge, and are counted", (
 });
 
 Deno.test("tries: 1 min doubling, six calls at most", () => {
-  for (const outcome of [UNSENT, LOST, refused(500), refused(429), refused(408)]) {
+  const reasons = new Map<CallOutcome, string>([
+    [UNSENT, "unreachable"],
+    [LOST, "no_answer"],
+    [refused(500), "http_500"],
+    [refused(429), "http_429"],
+    [refused(408), "http_408"],
+  ]);
+  for (const [outcome, reason] of reasons) {
     const play = new Play();
+    assertEquals(judgeResult("helpful", play.job).reason, null);
     const waits = [1, 2, 3, 4, 5].map(() => play.call(outcome) / 60_000);
     assertEquals(waits, [1, 2, 4, 8, 16]);
+    const { state, reason: shown, tries } = judgeResult("helpful", play.job);
+    assertEquals([state, shown, tries], ["pending", reason, 5]);
     play.call(outcome);
-    assertEquals(play.job.end?.state, "failed");
+    assertEquals(play.job.end, { state: "failed", reason });
   }
 });
 
@@ -225,6 +236,7 @@ Deno.test("blocked: a key, an amount or a model that is missing stops all calls 
     const play = new Play();
     assertEquals(play.call(outcome), PROBE_MS);
     assertEquals(play.job.tries, 0);
+    assertEquals(judgeResult("helpful", play.job).reason, play.state.account.blocked?.reason);
   }
   const play = new Play();
   play.call(refused(429, "insufficient_quota"));
