@@ -29,12 +29,16 @@ function familyOf({ key: [first, second, , part] }: Row): string {
 function decoded(row: Row, chunks: ReadonlyMap<string, readonly Row[]>): unknown {
   const { key, value } = row;
   if (!(value instanceof Uint8Array)) return value;
+  // The row that it belongs to shows it: as bytes, its names cannot be renumbered.
+  if (key[0] === "chunk") return null;
   if (isBlock(key)) return unpackBlock(row).map(({ at, run, value }) => ({ at, run, value }));
   if (key[0] === "run" && key[3] === "ledger") return decodeLedger(value);
   const { name, count } = chunksOf(value);
   const further = count === 0 ? [] : chunks.get(name) ?? [];
-  // The bytes of an index, and chunks of a text, are no text.
-  return jsonOf(() => unpackBlob(value, further.map((chunk) => chunk.value as Uint8Array))) ??
+  const unpacked = () => unpackBlob(value, further.map((chunk) => chunk.value as Uint8Array));
+  if (key[0] === "events" && key[3] === "batch") return unpacked();
+  // The bytes of an index are no text.
+  return jsonOf(unpacked) ??
     jsonOf(() => new TextDecoder("utf-8", { fatal: true }).decode(value)) ?? value;
 }
 
