@@ -6,8 +6,8 @@
  * reads, so that it uses only a small share of the time while calls arrive. If changes accumulate
  * beyond a limit, it skips them and reports the gap; the feed of changes still has them.
  */
-import type { TeamId } from "../domain/core/ids.ts";
-import type { ChangeStore, LiveBatch, LiveFeed } from "../domain/feed/changes.ts";
+import type { RunId, TeamId } from "../domain/core/ids.ts";
+import type { ChangeStore, LiveBatch, LiveFeed, RunChange } from "../domain/feed/changes.ts";
 import { LIVE_BATCH_CHARS_MAX, LIVE_CHANGES_LAG_MAX } from "../domain/core/limits.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type CallCount, type JobDeps, jobLine, Loop } from "../runtime/loop.ts";
@@ -29,6 +29,46 @@ export interface LiveDeps extends JobDeps {
   readonly changes: ChangeStore;
   /** Number of calls that changed something so far; it shows whether calls arrive. */
   readonly calls: CallCount;
+}
+
+/** Least milliseconds, and maximum runs, of which the delivered changes are remembered twice. */
+const REMEMBERED = { ms: 2_000, runs: 2_000 } as const;
+
+/**
+ * Remembers which changes of runs were delivered lately. The feed has each run once, at its latest
+ * change. So a run that changes during a read is not in it, and its next change brings the events of
+ * both: without this memory, the earlier one would count as delivered.
+ */
+class Delivered {
+  #recent = new Map<RunId, number>();
+  #older: ReadonlyMap<RunId, number> = new Map();
+  #recentAfter: number;
+  #recentSinceMs = performance.now();
+  /** Number of the change up to which the events of all runs were delivered. */
+  after: number;
+
+  constructor(after: number) {
+    this.after = this.#recentAfter = after;
+  }
+
+  /** Adds a change; returns the number up to which the events of its run were delivered. */
+  add(change: RunChange): number {
+    const run = change.kind === "deleted" ? change.run : change.row.id;
+    const upTo = this.#recent.get(run) ?? this.#older.get(run) ?? this.after;
+    this.#recent.set(run, change.number);
+    return upTo;
+  }
+
+  /** Forgets what is old; `position` is the number up to which the feed was read. */
+  rotate(position: number): void {
+    const isOld = performance.now() - this.#recentSinceMs > REMEMBERED.ms;
+    if (!isOld && this.#recent.size < REMEMBERED.runs) return;
+    this.after = this.#recentAfter;
+    this.#older = this.#recent;
+    this.#recent = new Map();
+    this.#recentAfter = position;
+    this.#recentSinceMs = performance.now();
+  }
 }
 
 /** Follows the teams that have listeners. */
@@ -90,6 +130,7 @@ class Reader {
   /** Resolves once the first change to deliver is known. */
   readonly started = Promise.withResolvers<void>();
   #position = 0;
+  #delivered = new Delivered(0);
   #isFailing = false;
 
   constructor(deps: LiveDeps, team: TeamId, listenersOfAll: () => number) {
@@ -113,7 +154,7 @@ class Reader {
     const { waker } = this.#loop;
     using _listening = this.#deps.changes.listen(this.#team, null, () => waker.wake());
     try {
-      this.#position = await this.#deps.changes.last(this.#team);
+      this.#skipTo(await this.#deps.changes.last(this.#team));
       this.started.resolve();
     } catch (error) {
       this.started.reject(error);
@@ -148,17 +189,24 @@ class Reader {
     );
     // If the ledger was restored to an earlier state, continue from its end.
     const last = page === null || page.hasMore ? await changes.last(this.#team) : page.next;
-    if (page !== null && page.next > this.#position) {
-      this.#deliver({ ...page, after: this.#position, upTo: page.next });
-    }
+    if (page !== null && page.next > this.#position) this.#deliver(page.changes, page.next);
+    this.#delivered.rotate(this.#position);
     const isTooMuch = last - this.#position > LIVE_CHANGES_LAG_MAX;
-    if (isTooMuch) this.#deliver({ after: last, changes: [], upTo: last });
-    if (page === null) this.#position = last;
+    if (page === null || isTooMuch) this.#skipTo(last);
+    if (isTooMuch) this.#deliver([], last);
     return page !== null && page.hasMore && !isTooMuch;
   }
 
-  #deliver(batch: LiveBatch): void {
-    this.#position = batch.upTo;
+  #skipTo(position: number): void {
+    this.#position = position;
+    this.#delivered = new Delivered(position);
+  }
+
+  #deliver(page: readonly RunChange[], upTo: number): void {
+    const eventsAfter = this.#delivered.after;
+    const changes = page.map((change) => ({ ...change, toldUpTo: this.#delivered.add(change) }));
+    const batch = { after: this.#position, eventsAfter, changes, upTo };
+    this.#position = upTo;
     for (const deliver of this.listeners) deliver(batch);
   }
 }

@@ -78,12 +78,20 @@ export const LIVE_EVENTS = [
 /** One of {@link LIVE_EVENTS}. */
 export type LiveEvent = typeof LIVE_EVENTS[number];
 
+/** A change to deliver. */
+export type LiveChange = RunChange & {
+  /** Number of the change up to which the events of its run were delivered; absent: the batch's. */
+  readonly toldUpTo?: number;
+};
+
 /** Batch of changes. */
 export interface LiveBatch {
   /** Number after which the batch starts. */
   readonly after: number;
+  /** Number after which events may be in it: those of runs that changed while the feed was read. */
+  readonly eventsAfter?: number;
   /** Changes in order of their numbers. */
-  readonly changes: readonly RunChange[];
+  readonly changes: readonly LiveChange[];
   /** Number up to which the batch is complete. */
   readonly upTo: number;
 }

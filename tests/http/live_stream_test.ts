@@ -2,7 +2,13 @@
 import { assert, assertEquals } from "@std/assert";
 import { FakeTime } from "@std/testing/time";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
-import type { ChangePage, ChangeStore, LiveBatch, RunChange } from "../../domain/feed/changes.ts";
+import type {
+  ChangePage,
+  ChangeStore,
+  LiveBatch,
+  LiveFilters,
+  RunChange,
+} from "../../domain/feed/changes.ts";
 import {
   LIVE_BUFFER_BYTES_MAX,
   LIVE_CHANGES_LAG_MAX,
@@ -48,9 +54,10 @@ const TEXT_BYTES_MAX = 1_000_000;
 function aStream(
   waiting = new BytesInFlight(4 * TEXT_BYTES_MAX),
   keepAliveMs: number = LIVE_KEEP_ALIVE_MS,
+  filters: LiveFilters = {},
 ) {
   const mayGoOn = () => Promise.resolve(true);
-  const stream = new LiveStream({ team: TEAM.id, filters: {}, waiting, keepAliveMs, mayGoOn });
+  const stream = new LiveStream({ team: TEAM.id, filters, waiting, keepAliveMs, mayGoOn });
   return { stream, waiting };
 }
 
@@ -190,6 +197,8 @@ class Feed implements AsyncDisposable {
   last = 0;
   reads = 0;
   isDown = false;
+  /** Numbers of changes whose run changes again while they are read: no page has them. */
+  readonly moved = new Set<number>();
   readonly log: string[] = [];
   readonly notifier = new ChangeNotifier();
   readonly job: LiveJob;
@@ -218,7 +227,8 @@ class Feed implements AsyncDisposable {
     if (this.isDown) return Promise.reject(new StorageUnavailable("The test lets it fail"));
     const rows = this.all.slice(after, Math.min(this.last, after + limit));
     const hasMore = rows.length === limit;
-    return Promise.resolve({ changes: rows, next: hasMore ? after + limit : this.last, hasMore });
+    const changes = rows.filter(({ number }) => !this.moved.has(number));
+    return Promise.resolve({ changes, next: hasMore ? after + limit : this.last, hasMore });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -244,6 +254,47 @@ Deno.test("reader: it delivers every change in order, and drops the excess", asy
     all.slice(0, 50).map((c) => c.number),
   );
   assert(3_000 - 50 > LIVE_CHANGES_LAG_MAX);
+});
+
+Deno.test("reader: a run that changes while the feed is read brings both events, once", async () => {
+  const [opened, finished, final] = await changes(1, 3) as [RunChange, RunChange, RunChange];
+  assert(finished.kind === "changed" && final.kind === "changed");
+  const numbers = { latest: 2, opened: 1, finished: 2, costFinal: 0 };
+  await using feed = new Feed([
+    opened,
+    { ...finished, numbers },
+    { ...final, numbers: { ...numbers, latest: 3, costFinal: 3 } },
+  ]);
+  feed.moved.add(1);
+  const filters = [{}, {}, { agent: "nobody" }];
+  const streams = filters.map((each) => aStream(undefined, undefined, each).stream);
+  const delivered = [1, 2, 3].map(() => Promise.withResolvers<void>());
+  for (const stream of streams) {
+    stream.begin(0);
+    await stream.catchUp(0, pagesOf([]));
+    stream.holds(await feed.job.listen(TEAM.id, (batch) => stream.take(batch)));
+  }
+  // One that begins later knows what was before.
+  const late = aStream().stream;
+  using _last = await feed.job.listen(TEAM.id, ({ upTo }) => delivered[upTo - 1]?.resolve());
+  for (const [i, { promise }] of delivered.entries()) {
+    feed.last = i + 1;
+    feed.notifier.notify(TEAM.id, []);
+    await promise;
+    if (i > 0) continue;
+    late.begin(1);
+    await late.catchUp(1, pagesOf([]));
+    late.holds(await feed.job.listen(TEAM.id, (batch) => late.take(batch)));
+  }
+  const texts = [...streams, late].map((stream) => {
+    stream.end();
+    return new Response(stream.body).text();
+  });
+  const events = (await Promise.all(texts)).map((text) =>
+    [...text.matchAll(/^event: (.*)$/gm)].map(([, event]) => event)
+  );
+  const both = ["run.opened", "run.finished", "run.cost_final"];
+  assertEquals(events, [both, both, [], both.slice(1)]);
 });
 
 Deno.test("reader: it reads once a second for all listeners of a team, for none without listeners", async () => {

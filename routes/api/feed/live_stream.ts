@@ -5,8 +5,8 @@ import {
   eventsOf,
   isFollowed,
   type LiveBatch,
+  type LiveChange,
   type LiveFilters,
-  type RunChange,
 } from "../../../domain/feed/changes.ts";
 import { LIVE_BUFFER_BYTES_MAX } from "../../../domain/core/limits.ts";
 import { changeCursor, skippedChanges } from "./changes.ts";
@@ -60,6 +60,8 @@ export class LiveStream {
   /** True while the client waits for text. */
   #isAsked = false;
   #onDrained = () => {};
+  /** Number of the change after which the stream begins. */
+  #begunAfter = 0;
   /** Number of the last change sent. */
   #sentUpTo = 0;
   /** True while {@link catchUp} runs; it then also sends the changes of new batches. */
@@ -97,7 +99,7 @@ export class LiveStream {
 
   /** Sends the starting position; {@link catchUp} sends the changes after it. */
   begin(after: number): void {
-    this.#sentUpTo = after;
+    this.#begunAfter = this.#sentUpTo = after;
     const { min, max } = RETRY_MS;
     const retryMs = Math.round(min + Math.random() * (max - min));
     this.#send(textOf(`retry: ${retryMs}\n${positionText(after)}`));
@@ -147,8 +149,11 @@ export class LiveStream {
   #sendBatch(batch: LiveBatch): void {
     if (this.#ended || batch.upTo <= this.#sentUpTo) return;
     const { filters } = this.#options;
-    const isWhole = batch.after === this.#sentUpTo && Object.keys(filters).length === 0;
-    const text = isWhole ? wholeOf(batch) : textOf(batchText(batch, this.#sentUpTo, filters));
+    const { eventsAfter = batch.after } = batch;
+    const isWhole = batch.after === this.#sentUpTo && this.#begunAfter <= eventsAfter &&
+      Object.keys(filters).length === 0;
+    const sent = { sentUpTo: this.#sentUpTo, begunAfter: this.#begunAfter };
+    const text = isWhole ? wholeOf(batch) : textOf(batchText(batch, sent, filters));
     this.#sentUpTo = batch.upTo;
     if (text.bytes.length > 0) this.#send(text);
   }
@@ -241,15 +246,23 @@ function textOf(text: string): SharedText {
 }
 
 function wholeOf(batch: LiveBatch): SharedText {
-  const text = WHOLE.get(batch) ?? textOf(batchText(batch, batch.after, {}));
+  const { after, eventsAfter = after } = batch;
+  const sent = { sentUpTo: after, begunAfter: eventsAfter };
+  const text = WHOLE.get(batch) ?? textOf(batchText(batch, sent, {}));
   WHOLE.set(batch, text);
   return text;
 }
 
-/** Writes the changes of a batch after `sentUpTo`. */
-function batchText(batch: LiveBatch, sentUpTo: number, filters: LiveFilters): string {
-  const skipped = batch.after > sentUpTo ? skippedText(sentUpTo, batch.after) : "";
-  return skipped + batch.changes.map((change) => changeText(change, sentUpTo, filters)).join("");
+/** Numbers of the change after which a stream begins, and of the last one that it has sent. */
+interface Sent {
+  readonly begunAfter: number;
+  readonly sentUpTo: number;
+}
+
+/** Writes the changes of a batch that a stream has not sent. */
+function batchText(batch: LiveBatch, sent: Sent, filters: LiveFilters): string {
+  const skipped = batch.after > sent.sentUpTo ? skippedText(sent.sentUpTo, batch.after) : "";
+  return skipped + batch.changes.map((change) => changeText(change, sent, filters)).join("");
 }
 
 /** Writes the event for skipped changes, which the client reads from the feed. */
@@ -258,9 +271,13 @@ function skippedText(after: number, upTo: number): string {
   return `event: changes.skipped\nid: ${changeCursor(upTo)}\ndata: ${data}\n\n`;
 }
 
-function changeText(change: RunChange, sentUpTo: number, filters: LiveFilters): string {
+function changeText(
+  change: LiveChange,
+  { begunAfter, sentUpTo }: Sent,
+  filters: LiveFilters,
+): string {
   if (change.kind === "deleted" || change.number <= sentUpTo) return "";
-  const events = eventsOf(change, sentUpTo);
+  const events = eventsOf(change, Math.max(begunAfter, change.toldUpTo ?? sentUpTo));
   if (events.length === 0 || !isFollowed(change.row, filters)) return "";
   const data = `data: ${runRow.write(change.row)}\n\n`;
   // Only the last event has the position: a client that is cut off before it gets all of them again.
