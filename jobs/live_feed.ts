@@ -35,7 +35,7 @@ export interface LiveDeps extends JobDeps {
 const REMEMBERED = { ms: 2_000, runs: 2_000 } as const;
 
 /**
- * Remembers which changes of runs were delivered lately. The feed has each run once, at its latest
+ * Remembers which changes of runs were delivered recently. The feed has each run once, at its latest
  * change. So a run that changes during a read is not in it, and its next change brings the events of
  * both: without this memory, the earlier one would count as delivered.
  */
@@ -204,7 +204,7 @@ class Reader {
 
   #deliver(page: readonly RunChange[], upTo: number): void {
     const eventsAfter = this.#delivered.after;
-    const changes = page.map((change) => ({ ...change, toldUpTo: this.#delivered.add(change) }));
+    const changes = page.map((change) => ({ ...change, eventsAfter: this.#delivered.add(change) }));
     const batch = { after: this.#position, eventsAfter, changes, upTo };
     this.#position = upTo;
     for (const deliver of this.listeners) deliver(batch);

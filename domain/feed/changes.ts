@@ -80,8 +80,8 @@ export type LiveEvent = typeof LIVE_EVENTS[number];
 
 /** A change to deliver. */
 export type LiveChange = RunChange & {
-  /** Number of the change up to which the events of its run were delivered; absent: the batch's. */
-  readonly toldUpTo?: number;
+  /** Number of the change up to which events of its run were delivered; absent: that of the batch. */
+  readonly eventsAfter?: number;
 };
 
 /** Batch of changes. */

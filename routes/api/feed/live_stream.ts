@@ -277,7 +277,7 @@ function changeText(
   filters: LiveFilters,
 ): string {
   if (change.kind === "deleted" || change.number <= sentUpTo) return "";
-  const events = eventsOf(change, Math.max(begunAfter, change.toldUpTo ?? sentUpTo));
+  const events = eventsOf(change, Math.max(begunAfter, change.eventsAfter ?? sentUpTo));
   if (events.length === 0 || !isFollowed(change.row, filters)) return "";
   const data = `data: ${runRow.write(change.row)}\n\n`;
   // Only the last event has the position: a client that is cut off before it gets all of them again.
