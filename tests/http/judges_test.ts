@@ -141,7 +141,7 @@ Deno.test("judges: a lost answer costs its hold, and is tried again", async () =
   const id = await j.run();
   const { spent_usd } = await j.read("/v1/judges/helpful");
   assert(spent_usd > 0.001);
-  assertEquals(await resultOf(j, id), `pending  1 ${spent_usd}`);
+  assertEquals(await resultOf(j, id), `pending no_answer 1 ${spent_usd}`);
   j.server.behavior = judged(1);
   j.h.nowMs += 60_000;
   await j.work();
@@ -182,7 +182,7 @@ Deno.test("judges: a wrong key blocks the judge, one job probes, and a change un
   j.h.nowMs += 600_000;
   await j.work();
   assertEquals(j.server.requests.length, 2);
-  assertEquals(await resultOf(j, id), "pending  0 0");
+  assertEquals(await resultOf(j, id), "pending http_401 0 0");
   j.server.behavior = judged(5);
   await j.put("/v1/judges/helpful", { ...BODY, pass_at: 0.8 });
   assertEquals((await j.read("/v1/judges/helpful")).blocked_reason, null);
