@@ -18,7 +18,7 @@ const COMMANDS_MAX = 120;
 const FAULTS_MAX = 90;
 
 /** Milliseconds for a sequence, and for shrinking one that fails. */
-const SHRINK_MS = 30_000;
+const SHRINK_MS = 120_000;
 
 /** Agents of a free team before its sequence begins: space remains for two of three. */
 const AGENTS_BEFORE = TIERS.free.agents - 2;

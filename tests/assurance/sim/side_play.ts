@@ -20,7 +20,7 @@ const COMMANDS_MAX = 80;
 const FAULTS_MAX = 60;
 
 /** Milliseconds for shrinking a failing sequence. */
-const SHRINK_MS = 30_000;
+const SHRINK_MS = 120_000;
 
 /** Instances of the service; those of the part `shared`. */
 const ALONE = 1, SHARED = 3;

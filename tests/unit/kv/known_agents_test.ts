@@ -1,5 +1,6 @@
 /** The cache of active agents, and that every process notices an archive. */
 import { assertEquals } from "@std/assert";
+import { Refused } from "../../../domain/core/errors.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { createRunStore } from "../../../kv/runs/run_store.ts";
 import { createArchiveCommit } from "../../../kv/monitors/store.ts";
@@ -109,7 +110,7 @@ TempStore.test("known agents: two processes that compete for the last agent slot
     open(there.runs, 21, { agent: "new" }, team),
     open(there.runs, 22, { agent: "a" }, team),
     open(here.runs, 23, { agent: "newer" }, team),
-    unlessRefused(there.agents.change(team, "a", { ...archived, archived: false }, MADE)),
+    there.agents.change(team, "a", { ...archived, archived: false }, MADE).catch(ifRefused),
   ]);
   const kinds = outcomes.slice(0, 4).map((outcome) => outcome && "kind" in outcome && outcome.kind);
   assertEquals(kinds.filter((kind) => kind === "refused").length >= 2, true, kinds.join());
@@ -117,3 +118,8 @@ TempStore.test("known agents: two processes that compete for the last agent slot
   const page = await here.agents.list(team, query);
   assertEquals(page.agents.length, 10);
 });
+
+/** Allows for a restore whose last slot another agent has got first. */
+function ifRefused(error: unknown): void {
+  if (!(error instanceof Refused)) throw error;
+}
