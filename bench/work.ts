@@ -5,7 +5,6 @@
 import { WebhookReceiver } from "../tests/support/fakes/webhook_receiver.ts";
 import { denokvCommand, KvProcess } from "../tests/support/fakes/denokv.ts";
 import { asKvClient } from "../tests/support/fakes/kv_client.ts";
-import { KvProxy } from "../tests/support/fakes/kv_proxy.ts";
 import { LOOPBACK } from "../tests/support/builders/alerts.ts";
 import { Instance } from "../tests/support/harness/instance.ts";
 import { Memory } from "../runtime/memory.ts";
@@ -63,11 +62,16 @@ export async function bench({ folder }: BenchOptions): Promise<Bar[]> {
 async function startShared(folder: string, denokv: string | null) {
   await using stack = new AsyncDisposableStack();
   const kv = stack.use(await KvProcess.start(await Deno.makeTempDir({ dir: folder }), denokv));
-  const proxy = stack.use(new KvProxy(() => kv.origin));
+  const network = new Worker(new URL("./network_thread.ts", import.meta.url), { type: "module" });
+  stack.defer(() => network.terminate());
+  network.postMessage(kv.origin);
+  const origin = await new Promise<string>((resolve) => {
+    network.onmessage = ({ data }) => resolve(data);
+  });
   const all = stack.move();
   return {
-    url: `${proxy.origin}${kv.path}`,
-    slow: () => void (proxy.knobs.delayMs = () => ROUND_TRIP_MS),
+    url: `${origin}${kv.path}`,
+    slow: () => network.postMessage(ROUND_TRIP_MS),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
