@@ -201,9 +201,8 @@ export function errorOf({ closing }: RunParts): string | null {
 /** Returns the error that an output states; null for none. */
 export function errorIn(output: RawJson | null): string | null {
   if (output === null || !output.startsWith("{")) return null;
-  const error = rawMembers(output).get("error");
-  const message = error?.startsWith("{") ? rawMembers(error).get("message") : error;
-  const text: unknown = message === undefined ? null : JSON.parse(message);
+  const { error } = JSON.parse(output);
+  const text: unknown = error?.message ?? error;
   return typeof text === "string" ? text : null;
 }
 

@@ -37,7 +37,7 @@ import { earlierOutcomes } from "./run_work.ts";
 import { TEXT_CHARS_MAX } from "../../domain/channels/forms/words.ts";
 import { cutText, printable } from "../../domain/core/text.ts";
 import { errorOf } from "../../domain/runs/run.ts";
-import { hasSpanTexts, readHeads } from "../runs/heads.ts";
+import { hasSpanTexts, readHeads, type SummarizedHead } from "../runs/heads.ts";
 import { withTexts } from "../runs/texts.ts";
 import { DAY_MS, dayOf } from "../../domain/core/time.ts";
 import type { ModelName } from "../../domain/runs/model_usage.ts";
@@ -202,7 +202,7 @@ function noPieces(): never {
 }
 
 /** Rows of a decision that grow until it lacks none. */
-export interface GrowingRows {
+interface GrowingRows {
   readonly instances: Map<string, AlertInstance | null>;
   readonly incidents: Map<string, Incident | null>;
   readonly earlier: Map<string, readonly AlertSignal[]>;
@@ -216,14 +216,16 @@ export interface GrowingRows {
  * @param cached rows of the team, under the version that the commit checks
  * @param rows receives them
  * @param changing runs that the commit changes
+ * @param heads heads of runs, as the commit knows them
  */
-export async function readLacking(
+async function readLacking(
   store: Store,
   team: TeamId,
   cached: TeamRows,
   rows: GrowingRows,
   lacking: LackingRows,
   changing: ReadonlySet<RunId>,
+  heads: ReadonlyMap<RunId, SummarizedHead>,
 ): Promise<void> {
   const groups = [...lacking.instances];
   const ids = [...lacking.incidents];
@@ -239,12 +241,25 @@ export async function readLacking(
   for (const [name, signals] of lacking.unpriced) {
     rows.unpriced.set(name, await wereUnpriced(store, team, signals));
   }
-  for (const run of lacking.errors) rows.errors.set(run, await readError(store, team, run));
+  for (const run of lacking.errors) {
+    rows.errors.set(run, await readError(store, team, run, heads.get(run)));
+  }
 }
 
-/** Reads the first 200 characters of a run's error; null if it has none. */
-async function readError(store: Store, team: TeamId, id: RunId): Promise<string | null> {
-  const [run] = await readHeads({ store, team }, [id]);
+/**
+ * Returns the first 200 characters of a run's error; null if it has none.
+ *
+ * @param known its head, if the commit changes it: read again if one in memory may lack its texts
+ */
+async function readError(
+  store: Store,
+  team: TeamId,
+  id: RunId,
+  known: SummarizedHead | undefined,
+): Promise<string | null> {
+  const isComplete = known !== undefined && known.recent?.isStripped !== true &&
+    !hasSpanTexts(known);
+  const run = isComplete ? known : (await readHeads({ store, team }, [id]))[0];
   if (run === undefined) return null;
   const { head } = hasSpanTexts(run) ? await withTexts(run) : run;
   const error = errorOf(head.parts);
@@ -318,6 +333,11 @@ export interface AlertPlan extends AlertSets {
 /** A commit that changes no alerts. */
 export const NO_ALERTS: AlertPlan = { rows: [], sets: [], deletes: [], counted: new Set() };
 
+/** Runs that a commit changes, and what it knows of their agents. */
+export interface ChangedRuns extends Pick<AlertRows, "seenBefore"> {
+  readonly runs: readonly SummarizedHead[];
+}
+
 /**
  * Plans the changes of a team's alerts.
  *
@@ -329,22 +349,23 @@ export async function planAlerts(
   cached: TeamRows,
   config: AlertConfig,
   work: AlertWork,
-  known: Pick<AlertRows, "seenBefore"> | null = null,
+  changed: ChangedRuns,
 ): Promise<AlertPlan> {
   const { signals, looks = [], byHand, ends } = work;
   const isNothing = looks.length === 0 && byHand === undefined && ends === undefined;
   if (signals.length === 0 && isNothing) return NO_ALERTS;
   const changing = new Set(signals.flatMap(({ run }) => run === null ? [] : [run]));
+  const heads = new Map(changed.runs.map((run) => [run.id, run]));
   const counts = await cached.get(countsRow(team)) ?? {};
   const rows = {
-    ...{ config, counts, seenBefore: known?.seenBefore, instances: new Map() },
+    ...{ config, counts, seenBefore: changed.seenBefore, instances: new Map() },
     ...{ incidents: new Map(), earlier: new Map(), unpriced: new Map(), errors: new Map() },
   };
   const stamp = stamps();
   for (;;) {
     const { change, lacking } = decideAlerts(rows, work, stamp.begin());
     if (change === null) {
-      await readLacking(store, team, cached, rows, lacking, changing);
+      await readLacking(store, team, cached, rows, lacking, changing, heads);
       continue;
     }
     const runs = [...change.incidentsOfRuns.keys()];

@@ -114,8 +114,11 @@ export async function buildTeamWrite(
       ...monitors.alerts?.signals ?? [],
       ...caused,
     ];
-    const known = runs.length === 0 ? null : agents;
-    alerts = await planAlerts(alertDeps, team, current, config, { ...causes, signals }, known);
+    const changed = {
+      runs: updates.map(({ run }) => run),
+      seenBefore: runs.length === 0 ? undefined : agents.seenBefore,
+    };
+    alerts = await planAlerts(alertDeps, team, current, config, { ...causes, signals }, changed);
     const { nowMs } = alertDeps.stamps();
     if (runs.length > 0) dueRows = dueSets(caches, team, config, updates, nowMs);
   }
