@@ -10,7 +10,8 @@ import type { Patterns } from "../domain/checks/program.ts";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { type CronSlots, slotsOf } from "../domain/monitors/schedule.ts";
 import { type Blob, chunksOf, intoChunks, packBlob, unpackBlob } from "./base/blob.ts";
-import { COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX, groupsOf, inTime } from "./base/limits.ts";
+import { COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX, groupsOf } from "./base/limits.ts";
+import { inTime } from "./base/retry.ts";
 import { type fileBytesOf, lockOf, logOf } from "./base/files.ts";
 import { keys, newRowName } from "./base/keys.ts";
 import {

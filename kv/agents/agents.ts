@@ -22,7 +22,7 @@ import {
 import type { Monitor } from "../../domain/monitors/monitor.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { decodeSums } from "../base/codec_sums.ts";
-import { inTime } from "../base/limits.ts";
+import { inTime } from "../base/retry.ts";
 import { agentPart, ALL_ENTRIES, readEntries } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
 import { listAgents } from "./list.ts";

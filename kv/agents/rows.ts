@@ -22,7 +22,7 @@ import {
 } from "../../domain/agents/agents.ts";
 import { differenceOf } from "../../domain/teams/audit_log.ts";
 import { keys } from "../base/keys.ts";
-import { LOST, untilCommittedInTime } from "../base/limits.ts";
+import { LOST, untilCommittedInTime } from "../base/retry.ts";
 import { countOf, getMany, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import type { Write } from "../writer/group.ts";

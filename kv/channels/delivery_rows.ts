@@ -31,7 +31,7 @@ import { workSet } from "../work/store.ts";
 import type { KvSet, Write } from "../writer/group.ts";
 import { findEntry, getAll, getEntry, getValue, listRows, type Store } from "../store.ts";
 import type { IncidentFacts } from "../../domain/channels/message.ts";
-import { LOST, untilCommitted } from "../base/limits.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
 import { SERVICE_ACTOR } from "../../domain/teams/audit_log.ts";
 import { readConfig } from "../config/objects.ts";
 import { auditRows } from "../teams/audit_log.ts";

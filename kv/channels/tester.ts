@@ -20,7 +20,7 @@ import { type Region, type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
 import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import type { LabeledCounter } from "../../runtime/metrics.ts";
 import { keys } from "../base/keys.ts";
-import { LOST, untilCommittedInTime } from "../base/limits.ts";
+import { LOST, untilCommittedInTime } from "../base/retry.ts";
 import { workSet } from "../work/store.ts";
 import { readObject } from "../config/objects.ts";
 import { getEntry, type Store } from "../store.ts";

@@ -16,7 +16,7 @@ import type { CheckResult } from "../../domain/runs/check_result.ts";
 import type { Work } from "../../domain/work/work.ts";
 import { isCostCurrent, isCurrent, type RunSummary } from "../../domain/runs/summary.ts";
 import { keys } from "../base/keys.ts";
-import { LOST, untilCommitted } from "../base/limits.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
 import { workKey } from "../work/store.ts";
 import { hasSpanTexts, readParts, type RunUpdate, type SummarizedHead } from "../runs/heads.ts";
 import { withTexts } from "../runs/texts.ts";

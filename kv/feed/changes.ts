@@ -7,7 +7,8 @@ import type { ChangePage, ChangeStore, RunChange } from "../../domain/feed/chang
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { CHANGES_PAGE_CHARS_MAX } from "../../domain/core/limits.ts";
 import { summedRowOf } from "../../domain/runs/list.ts";
-import { groupsOf, inTime } from "../base/limits.ts";
+import { groupsOf } from "../base/limits.ts";
+import { inTime } from "../base/retry.ts";
 import {
   ENTRIES_PER_COMMIT_MAX,
   type EntryToAdd,

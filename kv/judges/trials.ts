@@ -32,7 +32,7 @@ import type { RunPosition } from "../../domain/runs/list.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { currentScope, readScopes } from "../base/reads.ts";
 import { keys } from "../base/keys.ts";
-import { LOST, untilCommitted } from "../base/limits.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
 import { placeInSample } from "../checks/check_runs.ts";
 import { queryOf, TRIAL_READS } from "../checks/check_trial.ts";
 import { readRunListPage } from "../run_list/run_list.ts";

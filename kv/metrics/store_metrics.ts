@@ -13,7 +13,7 @@ import {
   type PendingLane,
   type RunFailure,
 } from "../../domain/runs/stages.ts";
-import { inTime } from "../base/limits.ts";
+import { inTime } from "../base/retry.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { LaneRows } from "../work/store.ts";
 import { readBacklog } from "../runs/pending_queue.ts";

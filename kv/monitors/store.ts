@@ -43,7 +43,7 @@ import { latestOutcomes } from "./outcomes.ts";
 import { listMonitors, readFlips, readFlipsOf, readMonitor } from "./reads.ts";
 import { formatInstantOrNull } from "../../domain/core/time.ts";
 import type { AgentPlan, CommitArchive } from "../agents/rows.ts";
-import { LOST, untilCommittedInTime } from "../base/limits.ts";
+import { LOST, untilCommittedInTime } from "../base/retry.ts";
 
 /** Flips that one commit of a deletion removes. */
 const FLIPS_PER_COMMIT = 400;

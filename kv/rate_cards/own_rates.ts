@@ -17,7 +17,7 @@ import type { OwnRate, PutRateOutcome } from "../../domain/pricing/rate_card.ts"
 import type { RateRow } from "../../domain/pricing/rates.ts";
 import { KeyedMutex } from "../../runtime/fair_slots.ts";
 import { keys } from "../base/keys.ts";
-import { LOST, untilCommitted, untilCommittedInTime } from "../base/limits.ts";
+import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
 import { workSet } from "../work/store.ts";
 import { getEntry, getMany, listRows, newRowName, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";

@@ -16,7 +16,7 @@ import { DEFAULT_RATES } from "../../domain/pricing/default_rates.ts";
 import { PricedModels } from "../../domain/pricing/nearest_model.ts";
 import type { RateCard, RateRow } from "../../domain/pricing/rates.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
-import { inTime } from "../base/limits.ts";
+import { inTime } from "../base/retry.ts";
 import { outsideScope } from "../base/reads.ts";
 import type { Store } from "../store.ts";
 import { KeyedMutex } from "../../runtime/fair_slots.ts";

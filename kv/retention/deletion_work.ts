@@ -6,7 +6,7 @@
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { CustomerDeletion, RunDeletion } from "../../domain/retention/retention.ts";
-import { inTime } from "../base/limits.ts";
+import { inTime } from "../base/retry.ts";
 import {
   insertedKeys,
   isStored,

@@ -32,7 +32,7 @@ import { addToRow, type DirectoryRow, readOpenRow } from "./batches.ts";
 import { encodeLedger } from "../base/codec_sums.ts";
 import { ledgerOf, type RunRef, tombstoneOf } from "./heads.ts";
 import { keys } from "../base/keys.ts";
-import { LOST, untilCommitted } from "../base/limits.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
 import { getAll, getEntry, listRows, type Store } from "../store.ts";
 import { pendingName, type Write } from "../writer/group.ts";
 import { addFacts, type TraceFacts } from "../../domain/runs/trace_facts.ts";

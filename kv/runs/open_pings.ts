@@ -11,7 +11,7 @@ import { STATUS_OF_HEARTBEAT, statusOf } from "../../domain/runs/run.ts";
 import type { CappedOutcome, PingOutcome } from "../../domain/runs/run_store.ts";
 import { BURST, KeyedMutex } from "../../runtime/fair_slots.ts";
 import { keys } from "../base/keys.ts";
-import { LOST, untilCommittedInTime } from "../base/limits.ts";
+import { LOST, untilCommittedInTime } from "../base/retry.ts";
 import { getEntry, getValue, type Store } from "../store.ts";
 import type { Write } from "../writer/group.ts";
 

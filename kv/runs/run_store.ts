@@ -19,7 +19,7 @@ import type { CappedOutcome, RunStore } from "../../domain/runs/run_store.ts";
 import type { RateCards } from "../../domain/pricing/rate_card.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
 import type { RunParts } from "../../domain/runs/run.ts";
-import { inTime, LOST, untilCommitted } from "../base/limits.ts";
+import { inTime, LOST, untilCommitted } from "../base/retry.ts";
 import { BURST, KeyedMutex } from "../../runtime/fair_slots.ts";
 import { readHead, type RunRef } from "./heads.ts";
 import { type Call, commitParts, partsWrite, readSnapshot } from "./commit_parts.ts";

@@ -23,7 +23,7 @@ import {
 import type { Work, WorkHandler, WorkKind } from "../../domain/work/work.ts";
 import { type JobDeps, jobLine } from "../../runtime/loop.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { LOST, untilCommitted } from "../base/limits.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
 import { workKey, workOf, workSet } from "../work/store.ts";
 import { eachRow, getEntry, getMany, listRows, type Store } from "../store.ts";
 import { type KvSet, pendingName } from "../writer/group.ts";

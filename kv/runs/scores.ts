@@ -11,7 +11,7 @@ import {
   type ScoreOutcome,
   type ScoreRequest,
 } from "../../domain/runs/scores.ts";
-import { inTime, LOST, untilCommitted } from "../base/limits.ts";
+import { inTime, LOST, untilCommitted } from "../base/retry.ts";
 import { keys } from "../base/keys.ts";
 import { getMany, listRows, type Store } from "../store.ts";
 import { pendingName } from "../writer/group.ts";

@@ -21,7 +21,7 @@ import { endsWithin } from "../../runtime/deadlines.ts";
 import { KeyedMutex } from "../../runtime/fair_slots.ts";
 import { pause } from "../../runtime/loop.ts";
 import { keys } from "../base/keys.ts";
-import { LOST, untilCommitted } from "../base/limits.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
 import { getAll, getEntry, getValue, type Store } from "../store.ts";
 import { moveWork, workKey, workSet } from "../work/store.ts";
 import type { Write } from "../writer/group.ts";

@@ -17,14 +17,8 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { addCounts } from "../../domain/core/sums.ts";
 import { GroupSpends } from "../budgets/group_spend.ts";
 import { ConfigCache, type PreparedConfig } from "../config/prepared.ts";
-import {
-  BACK_ENDS,
-  groupsOf,
-  LOST,
-  untilCommitted,
-  untilCommittedInTime,
-  type WriteSize,
-} from "../base/limits.ts";
+import { BACK_ENDS, groupsOf, type WriteSize } from "../base/limits.ts";
+import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
 import { keys, newRowName } from "../base/keys.ts";
 import { ChangeNotifier } from "../feed/changes.ts";
 import { readHeads, recallHeads, type RunUpdate, type SummarizedHead } from "../runs/heads.ts";

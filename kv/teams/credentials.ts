@@ -16,7 +16,7 @@ import type { Environment } from "../../domain/core/environment.ts";
 import type { Region } from "../../domain/core/ids.ts";
 import { formatInstant } from "../../domain/core/time.ts";
 import { BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
-import { inTime, LOST, untilCommittedInTime } from "../base/limits.ts";
+import { inTime, LOST, untilCommittedInTime } from "../base/retry.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, listRows, type Store } from "../store.ts";
 import {

@@ -13,7 +13,7 @@ import {
   SharedBucket,
   WAITING_MAX,
 } from "../../runtime/shared_bucket.ts";
-import { inTime, LOST, untilCommitted } from "../base/limits.ts";
+import { inTime, LOST, untilCommitted } from "../base/retry.ts";
 import { keys } from "../base/keys.ts";
 import { getEntry, type Store } from "../store.ts";
 import { GroupWriter, type Writer } from "../writer/writer.ts";

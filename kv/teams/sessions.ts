@@ -17,7 +17,7 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import type { SlotLimits } from "../../runtime/fair_slots.ts";
 import { SESSION, SESSIONS_PER_KEY_MAX } from "../../domain/core/limits.ts";
 import type { Environment } from "../../domain/core/environment.ts";
-import { inTime } from "../base/limits.ts";
+import { inTime } from "../base/retry.ts";
 import { keys } from "../base/keys.ts";
 import { Reads } from "../base/reads.ts";
 import { findEntry, getValue, listRows, rowsAfter, type Store } from "../store.ts";

@@ -20,7 +20,7 @@ import {
   type TeamSpec,
 } from "../../domain/teams/team_change.ts";
 import { formatInstant } from "../../domain/core/time.ts";
-import { inTime, LOST, untilCommitted, untilCommittedInTime } from "../base/limits.ts";
+import { inTime, LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
 import { keys, newTeamId, OWN_FORMAT } from "../base/keys.ts";
 import { findEntry, getEntry, getValue, listRows, type Store } from "../store.ts";
 import type { KvSet } from "../writer/group.ts";

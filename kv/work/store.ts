@@ -18,7 +18,7 @@ import {
 import { STORAGE_DEADLINE_MS } from "../../domain/core/limits.ts";
 import { PENDING_LANES } from "../../domain/runs/stages.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { LOST, untilCommitted } from "../base/limits.ts";
+import { LOST, untilCommitted } from "../base/retry.ts";
 import { findEntry, getAll, getEntry, isAlive, listRows, type Store } from "../store.ts";
 import type { KvSet } from "../writer/group.ts";
 

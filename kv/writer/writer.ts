@@ -18,7 +18,6 @@ import type { Deadlines, Wait } from "../../runtime/deadlines.ts";
 import { Overloaded, StorageUnavailable } from "../../domain/core/errors.ts";
 import type { Memory } from "../../runtime/memory.ts";
 import {
-  COMMIT_ATTEMPTS_MAX,
   COMMIT_WAIT,
   GET_MANY_KEYS_MAX,
   groupsOf,
@@ -26,6 +25,7 @@ import {
   QUEUE_TEAM_PART,
   type WriteSize,
 } from "../base/limits.ts";
+import { COMMIT_ATTEMPTS_MAX } from "../base/retry.ts";
 import {
   type CommitDeps,
   Commits,

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
-import { inTime } from "../../../kv/base/limits.ts";
+import { inTime } from "../../../kv/base/retry.ts";
 
 Deno.test("a deadline passes on the result or failure of the work", async () => {
   using deadlines = new Deadlines(1_000, TIMERS);

@@ -2,7 +2,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { Deadlines } from "../../../runtime/deadlines.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
-import { LOST, untilCommittedInTime } from "../../../kv/base/limits.ts";
+import { LOST, untilCommittedInTime } from "../../../kv/base/retry.ts";
 import { FakeTimers } from "../../support/fakes/fake_timers.ts";
 
 const DEADLINE_MS = 100;
