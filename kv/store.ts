@@ -4,25 +4,16 @@
  * @module
  */
 import type { Deadlines } from "../runtime/deadlines.ts";
-import { StorageUnavailable } from "../domain/core/errors.ts";
 import { compilePattern, patternBytes } from "../domain/checks/language/pattern.ts";
 import type { Patterns } from "../domain/checks/program.ts";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { type CronSlots, slotsOf } from "../domain/monitors/schedule.ts";
 import { type Blob, chunksOf, intoChunks, packBlob, unpackBlob } from "./base/blob.ts";
-import { COMMIT_BYTES_MAX, GET_MANY_KEYS_MAX, groupsOf } from "./base/limits.ts";
+import { COMMIT_BYTES_MAX } from "./base/limits.ts";
 import { inTime } from "./base/retry.ts";
-import { type fileBytesOf, lockOf, logOf } from "./base/files.ts";
+import type { fileBytesOf } from "./base/files.ts";
 import { keys, newRowName } from "./base/keys.ts";
-import {
-  countBytes,
-  countRead,
-  isEnded,
-  READS,
-  Reads,
-  SEARCHES,
-  throwIfEnded,
-} from "./base/reads.ts";
+import { countBytes, getAll, getMany, READS, Reads, SEARCHES } from "./base/reads.ts";
 import { RecentHeads } from "./recent_heads.ts";
 import { KeyedMutex } from "../runtime/fair_slots.ts";
 import { memo } from "../runtime/memory.ts";
@@ -30,6 +21,19 @@ import { GroupWriter, type Writer, type WriterDeps } from "./writer/writer.ts";
 import type { KvSet, Write } from "./writer/group.ts";
 
 export { newRowName } from "./base/keys.ts";
+export {
+  countOf,
+  eachRow,
+  findEntry,
+  getAll,
+  getEntry,
+  getMany,
+  getValue,
+  listRows,
+  namesBelow,
+  rowsAfter,
+  unavailable,
+} from "./base/reads.ts";
 
 /** Dependencies of a store. */
 export interface StoreDeps extends WriterDeps {
@@ -83,95 +87,6 @@ export function createStore({ kv, ...deps }: StoreDeps): Store {
   };
 }
 
-/** Reads at most 10 keys from one snapshot. */
-export async function getMany(
-  store: Store,
-  keysToRead: readonly Deno.KvKey[],
-): Promise<Deno.KvEntryMaybe<unknown>[]> {
-  throwIfEnded();
-  try {
-    const entries = await store.reader.getMany(keysToRead);
-    countRead(entries);
-    return entries;
-  } catch (error) {
-    throw unavailable("read", error);
-  }
-}
-
-/** Reads the entry at a key. */
-export async function getEntry(store: Store, key: Deno.KvKey): Promise<Deno.KvEntryMaybe<unknown>> {
-  return (await getMany(store, [key]))[0]!;
-}
-
-/** Reads the entry at a key; null if there is none. */
-export async function findEntry<T>(store: Store, key: Deno.KvKey): Promise<Deno.KvEntry<T> | null> {
-  const entry = await getEntry(store, key);
-  return entry.versionstamp === null ? null : entry as Deno.KvEntry<T>;
-}
-
-/** Reads the value at a key; null if there is none. */
-export async function getValue<T>(store: Store, key: Deno.KvKey): Promise<T | null> {
-  return (await getEntry(store, key)).value as T | null;
-}
-
-/** Returns the value of a counter entry. */
-export function countOf({ value }: Deno.KvEntryMaybe<unknown>): number {
-  return value instanceof Deno.KvU64 ? Number(value.value) : 0;
-}
-
-/**
- * Concurrent reads of one caller, of 10 keys each; each read is one snapshot. A file reads one at a
- * time; from a distant store they arrive together.
- */
-const READS_AT_ONCE = { file: 5, shared: 30 } as const;
-
-/** Reads any number of keys, in their order; more than 10 are not one snapshot. */
-export async function getAll(
-  store: Store,
-  keysToRead: readonly Deno.KvKey[],
-): Promise<Deno.KvEntryMaybe<unknown>[]> {
-  const entries: Deno.KvEntryMaybe<unknown>[] = [];
-  const atOnce = READS_AT_ONCE[store.limits.mayRepeat ? "shared" : "file"];
-  for (const group of groupsOf(keysToRead, atOnce * GET_MANY_KEYS_MAX)) {
-    const reads = groupsOf(group, GET_MANY_KEYS_MAX).map((batch) => getMany(store, batch));
-    entries.push(...(await Promise.all(reads)).flat());
-  }
-  return entries;
-}
-
-/** Selects the rows of a prefix after a row; all of them if it is null. */
-export function rowsAfter(prefix: Deno.KvKey, row: Deno.KvKey | null): Deno.KvListSelector {
-  // `true` sorts after every other key part.
-  return row === null ? { prefix } : { prefix, start: [...row, true] };
-}
-
-/**
- * Records the identities of the files of a ledger that was just opened. A process can keep writing to
- * a file that was deleted, moved or replaced: every commit succeeds and is lost when the process ends.
- * Comparing the names with the open files takes microseconds.
- *
- * @param location the ledger's name, which may be a link
- * @param path the database file itself; the log and the lock file are next to it
- * @returns a check that the same files are still there
- */
-export function watchFiles(location: string, path: string): () => boolean {
-  const paths = [location, logOf(path), lockOf(path)];
-  const opened = paths.map(identityOf);
-  return () => {
-    try {
-      return paths.every((path, at) => identityOf(path) === opened[at]);
-    } catch {
-      return false;
-    }
-  };
-}
-
-/** Returns the identity of the file found under a path, constant for the file's lifetime. */
-function identityOf(path: string): string {
-  const { dev, ino } = Deno.statSync(path);
-  return `${dev} ${ino}`;
-}
-
 /** A key that never exists: deleting it is a write without an effect. */
 const NOTHING = keys.pending("open", "");
 
@@ -216,67 +131,6 @@ export async function isAlive(store: Store): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-/** Maximum rows per read of the runtime; each read is one snapshot. */
-const ROWS_PER_READ_MAX = 500;
-
-/** Reads the rows of a range in key order; up to 500 rows are one snapshot. */
-export async function listRows<T = unknown>(
-  store: Store,
-  range: Deno.KvListSelector,
-  options: Pick<Deno.KvListOptions, "limit" | "reverse"> = {},
-): Promise<Deno.KvEntry<T>[]> {
-  throwIfEnded();
-  const rows: Deno.KvEntry<T>[] = [];
-  try {
-    for await (const row of store.reader.list<T>(range, batched(options))) {
-      // Check for an abort between two reads of the runtime.
-      if (rows.push(row) % ROWS_PER_READ_MAX === 0 && isEnded()) break;
-    }
-  } catch (error) {
-    throw unavailable("list", error);
-  }
-  countRead(rows);
-  throwIfEnded();
-  return rows;
-}
-
-/** Iterates over the rows of a range, for ranges that may exceed memory. */
-export async function* eachRow<T = unknown>(
-  store: Store,
-  range: Deno.KvListSelector,
-): AsyncGenerator<Deno.KvEntry<T>> {
-  try {
-    yield* store.reader.list<T>(range, batched({}));
-  } catch (error) {
-    throw unavailable("list", error);
-  }
-}
-
-/**
- * Yields the distinct key prefixes that are `parts` longer than `prefix`: one read each, however
- * many keys there are.
- */
-export async function* namesBelow(
-  store: Store,
-  prefix: Deno.KvKey,
-  parts: number,
-): AsyncGenerator<Deno.KvKey> {
-  // `true` sorts after every other key part.
-  const end = [...prefix, true];
-  let start: Deno.KvKey = prefix;
-  while (true) {
-    const [first] = await listRows(store, { start, end }, { limit: 1 });
-    if (first === undefined) return;
-    const name = first.key.slice(0, prefix.length + parts);
-    yield name;
-    start = [...name, true];
-  }
-}
-
-function batched(options: Deno.KvListOptions): Deno.KvListOptions {
-  return { ...options, batchSize: Math.min(options.limit ?? Infinity, ROWS_PER_READ_MAX) };
 }
 
 /** The sets that store a text as a blob. */
@@ -339,10 +193,4 @@ export function chunkKeys(team: TeamId, run: RunId, head: unknown): Deno.KvKey[]
   if (!(head instanceof Uint8Array)) return [];
   const { name, count } = chunksOf(head);
   return Array.from({ length: count }, (_, i) => keys.chunk(team, run, name, i));
-}
-
-/** Wraps an error of the store. */
-export function unavailable(action: string, error: unknown): StorageUnavailable {
-  const message = error instanceof Error ? error.message : String(error);
-  return new StorageUnavailable(`Cannot ${action}: ${message}`, { cause: error });
 }

@@ -15,7 +15,7 @@ import type { AlertWork, DueGroup } from "../../domain/alerts/signal.ts";
 import type { Work, WorkHandler, WorkTime } from "../../domain/work/work.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";
-import { groupsOf } from "../base/limits.ts";
+import { groupsOf } from "../base/reads.ts";
 import { keys } from "../base/keys.ts";
 import { workKey, workSet } from "../work/store.ts";
 import { readConfig, type TeamConfig } from "../config/objects.ts";

@@ -77,10 +77,3 @@ export const QUEUE = { writesMax: 20_000, teamWritesMax: 10_000 } as const;
 
 /** Maximum fraction of the queue's bytes that one team may use. */
 export const QUEUE_TEAM_PART = 1 / 2;
-
-/** Splits a list into groups of `length` items; the last one may be shorter. */
-export function groupsOf<Item>(items: readonly Item[], length: number): (readonly Item[])[] {
-  const groups: (readonly Item[])[] = [];
-  for (let at = 0; at < items.length; at += length) groups.push(items.slice(at, at + length));
-  return groups;
-}

@@ -14,7 +14,7 @@ import {
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { MadeBy, Team } from "../../domain/teams/team.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { groupsOf } from "../base/limits.ts";
+import { groupsOf } from "../base/reads.ts";
 import { LOST, untilCommittedInTime } from "../base/retry.ts";
 import { findEntry, getAll, getValue, listRows, type Store } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";

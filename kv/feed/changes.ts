@@ -7,7 +7,6 @@ import type { ChangePage, ChangeStore, RunChange } from "../../domain/feed/chang
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { CHANGES_PAGE_CHARS_MAX } from "../../domain/core/limits.ts";
 import { summedRowOf } from "../../domain/runs/list.ts";
-import { groupsOf } from "../base/limits.ts";
 import { inTime } from "../base/retry.ts";
 import {
   ENTRIES_PER_COMMIT_MAX,
@@ -17,7 +16,7 @@ import {
   type StoredEntry,
 } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
-import { outsideScope } from "../base/reads.ts";
+import { groupsOf, outsideScope } from "../base/reads.ts";
 import { readSummaries, type RunUpdate, type TeamRef, tombstoneRow } from "../runs/heads.ts";
 import { lastChangeOf } from "../team/team_rows.ts";
 import { getAll, getValue, listRows, type Store } from "../store.ts";

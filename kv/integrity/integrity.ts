@@ -17,7 +17,8 @@ import { eachRow, getMany, getValue, listRows, namesBelow, type Store } from "..
 import { DAY_MS } from "../../domain/core/time.ts";
 import type { SweepReport } from "../../domain/retention/retention.ts";
 import { chunksOf } from "../base/blob.ts";
-import { GET_MANY_KEYS_MAX, groupsOf } from "../base/limits.ts";
+import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
+import { groupsOf } from "../base/reads.ts";
 import { numbersFrom } from "../runs/batches.ts";
 import type { StagedMark } from "../runs/staging.ts";
 

@@ -17,7 +17,7 @@ import {
 } from "../../domain/monitors/monitor.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { decodeSums } from "../base/codec_sums.ts";
-import { groupsOf } from "../base/limits.ts";
+import { groupsOf } from "../base/reads.ts";
 import {
   agentPart,
   comparePositions,

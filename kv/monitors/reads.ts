@@ -14,7 +14,7 @@ import {
 } from "../../domain/monitors/row.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { getAll, getMany, listRows, type Store } from "../store.ts";
-import { groupsOf } from "../base/limits.ts";
+import { groupsOf } from "../base/reads.ts";
 
 /** Monitors per read, and maximum monitors that one page reads in search of a state. */
 const ROWS = { perRead: 500, max: 5_000 } as const;

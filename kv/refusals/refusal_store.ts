@@ -19,7 +19,7 @@ import {
   type Refusals,
 } from "../../domain/refusals/refusals.ts";
 import { packBlob, unpackBlob } from "../base/blob.ts";
-import { groupsOf } from "../base/limits.ts";
+import { groupsOf } from "../base/reads.ts";
 import { inTime, LOST, untilCommitted } from "../base/retry.ts";
 import { keys } from "../base/keys.ts";
 import { getEntry, getValue, newRowName, type Store } from "../store.ts";

@@ -14,7 +14,8 @@ import type {
 } from "../../domain/runs/event_page.ts";
 import type { BatchEntry, EventLedger, LedgerPage, PageEntry } from "../../domain/runs/ledger.ts";
 import { decodeBatch, decodePrices, type StoredBatch } from "../base/codec.ts";
-import { GET_MANY_KEYS_MAX, groupsOf } from "../base/limits.ts";
+import { GET_MANY_KEYS_MAX } from "../base/limits.ts";
+import { groupsOf } from "../base/reads.ts";
 import { keys } from "../base/keys.ts";
 import { getMany, getValue, listRows, readBlob } from "../store.ts";
 import { NO_PRICES } from "../../domain/pricing/price.ts";

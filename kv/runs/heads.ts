@@ -25,7 +25,7 @@ import { keyParts, keys } from "../base/keys.ts";
 import type { RecentHead } from "../recent_heads.ts";
 import { pendingName, type Write } from "../writer/group.ts";
 import { getAll, getMany, listRows, readBlob, type Store } from "../store.ts";
-import { groupsOf } from "../base/limits.ts";
+import { groupsOf } from "../base/reads.ts";
 import type { EntryToAdd, EntryToRemove } from "../index/entries.ts";
 
 /** Address of a team's data. */

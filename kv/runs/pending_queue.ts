@@ -20,7 +20,7 @@ import { eachRow, listRows, newRowName, type Store } from "../store.ts";
 import { FairQueue } from "../../runtime/fair_slots.ts";
 import { LRUCache } from "lru-cache";
 import { isCurrent } from "../../domain/runs/summary.ts";
-import { groupsOf } from "../base/limits.ts";
+import { groupsOf } from "../base/reads.ts";
 import { isStored, readHeads } from "./heads.ts";
 import { decodeTime } from "@std/ulid";
 

@@ -13,7 +13,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AppendDecision, NewBatch } from "../../domain/runs/ledger.ts";
 import { type Blob, packBlob } from "../base/blob.ts";
 import { encodeBatch, encodePrices } from "../base/codec.ts";
-import { groupsOf } from "../base/limits.ts";
+import { groupsOf } from "../base/reads.ts";
 import { keyParts, keys, newRowName } from "../base/keys.ts";
 import type { NotedParts } from "../recent_heads.ts";
 import { type BlobRows, blobRows, listRows, type Store } from "../store.ts";

@@ -18,7 +18,7 @@ import {
 } from "../../domain/spend/rollup.ts";
 import { daysOf } from "../../domain/spend/spend_query.ts";
 import { keyParts, keys } from "../base/keys.ts";
-import { type Form, packRecord, storedShape, unpackRecord } from "../base/codec.ts";
+import { type Form, packRecord, storedShape, unpackRecord } from "../base/codec_sums.ts";
 import { throwIfEnded } from "../base/reads.ts";
 import { getAll, listRows, type Store } from "../store.ts";
 import {

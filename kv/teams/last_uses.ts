@@ -10,7 +10,7 @@
  */
 import type { TeamId } from "../../domain/core/ids.ts";
 import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
-import { groupsOf } from "../base/limits.ts";
+import { groupsOf } from "../base/reads.ts";
 import { keys } from "../base/keys.ts";
 import { getAll, type Store } from "../store.ts";
 

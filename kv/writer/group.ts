@@ -8,6 +8,7 @@ import { PENDING_LANES, type PendingLane, type PendingRun } from "../../domain/r
 import { keys, newRowName } from "../base/keys.ts";
 import { type BackEnd, LOCKED_RETRY, type WriteSize } from "../base/limits.ts";
 import { judgeId, type RunId, type TeamId } from "../../domain/core/ids.ts";
+import { lockOf, logOf } from "../base/files.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Histogram, SECONDS_BOUNDS } from "../../runtime/metrics.ts";
 
@@ -366,4 +367,31 @@ class Receipt {
     this.#version = stored.versionstamp;
     return stored.value === name ? stored.versionstamp : null;
   }
+}
+
+/**
+ * Records the identities of the files of a ledger that was just opened. A process can keep writing to
+ * a file that was deleted, moved or replaced: every commit succeeds and is lost when the process ends.
+ * Comparing the names with the open files takes microseconds.
+ *
+ * @param location the ledger's name, which may be a link
+ * @param path the database file itself; the log and the lock file are next to it
+ * @returns a check that the same files are still there
+ */
+export function watchFiles(location: string, path: string): () => boolean {
+  const paths = [location, logOf(path), lockOf(path)];
+  const opened = paths.map(identityOf);
+  return () => {
+    try {
+      return paths.every((path, at) => identityOf(path) === opened[at]);
+    } catch {
+      return false;
+    }
+  };
+}
+
+/** Returns the identity of the file found under a path, constant for the file's lifetime. */
+function identityOf(path: string): string {
+  const { dev, ino } = Deno.statSync(path);
+  return `${dev} ${ino}`;
 }

@@ -20,11 +20,11 @@ import type { Memory } from "../../runtime/memory.ts";
 import {
   COMMIT_WAIT,
   GET_MANY_KEYS_MAX,
-  groupsOf,
   QUEUE,
   QUEUE_TEAM_PART,
   type WriteSize,
 } from "../base/limits.ts";
+import { groupsOf } from "../base/reads.ts";
 import { COMMIT_ATTEMPTS_MAX } from "../base/retry.ts";
 import {
   type CommitDeps,

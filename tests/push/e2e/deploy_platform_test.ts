@@ -1,7 +1,7 @@
 /** Tests the program on a platform that starts, stops and kills its instances. */
 import { assert, assertEquals } from "@std/assert";
 import { developmentKey } from "../../../domain/teams/credentials.ts";
-import { groupsOf } from "../../../kv/base/limits.ts";
+import { groupsOf } from "../../../kv/base/reads.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
 import { KEY } from "../../support/harness/harness.ts";

@@ -7,7 +7,7 @@ import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import type { Team } from "../../../domain/teams/team.ts";
 import { type CustomerDeletion, nightOf } from "../../../domain/retention/retention.ts";
-import { groupsOf } from "../../../kv/base/limits.ts";
+import { groupsOf } from "../../../kv/base/reads.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import type { Store } from "../../../kv/store.ts";
 import {

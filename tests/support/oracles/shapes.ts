@@ -3,7 +3,7 @@
  * them, and the shapes that codecs declare.
  */
 import { unpackBlob } from "../../../kv/base/blob.ts";
-import { STORED_SHAPES } from "../../../kv/base/codec.ts";
+import { STORED_SHAPES } from "../../../kv/base/codec_sums.ts";
 import type { Store } from "../../../kv/store.ts";
 
 /** Families that processes write about themselves, at times of their own. */

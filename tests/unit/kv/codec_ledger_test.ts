@@ -13,7 +13,7 @@ import { HASH_NUMBERS } from "../../../domain/runs/event_ids.ts";
 import { TOOL_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { cutText } from "../../../domain/core/text.ts";
-import { packRecord, storedShape, unpackRecord } from "../../../kv/base/codec.ts";
+import { packRecord, storedShape, unpackRecord } from "../../../kv/base/codec_sums.ts";
 import { decodeLedger, encodeLedger } from "../../../kv/base/codec_sums.ts";
 
 import fc from "fast-check";

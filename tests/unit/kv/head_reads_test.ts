@@ -1,7 +1,8 @@
 /** Reads of many runs: few reads for neighbors, and one round trip for runs that are far apart. */
 import { assert, assertEquals } from "@std/assert";
 import type { RunId } from "../../../domain/core/ids.ts";
-import { BACK_ENDS, groupsOf } from "../../../kv/base/limits.ts";
+import { BACK_ENDS } from "../../../kv/base/limits.ts";
+import { groupsOf } from "../../../kv/base/reads.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { readHeads } from "../../../kv/runs/heads.ts";
 import { getAll } from "../../../kv/store.ts";

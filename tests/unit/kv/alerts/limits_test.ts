@@ -4,7 +4,7 @@ import { newInstance } from "../../../../domain/alerts/instance.ts";
 import type { Rule } from "../../../../domain/alerts/rule.ts";
 import { picodollars } from "../../../../domain/pricing/money.ts";
 import { instanceSet } from "../../../../kv/alerts/rows.ts";
-import { groupsOf } from "../../../../kv/base/limits.ts";
+import { groupsOf } from "../../../../kv/base/reads.ts";
 import { verifyStore } from "../../../../kv/integrity/integrity.ts";
 import { aCall, run, TEAM } from "../../../support/builders/stored_runs.ts";
 import { NOON } from "../../../support/harness/harness.ts";

@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { EVENT_BYTES_MAX, EVENTS_READ_MAX } from "../../../../domain/checks/program.ts";
 import { DESCENDANTS } from "../../../../domain/core/limits.ts";
 import type { ScoreId } from "../../../../domain/core/ids.ts";
-import { groupsOf } from "../../../../kv/base/limits.ts";
+import { groupsOf } from "../../../../kv/base/reads.ts";
 import { createScoreStore } from "../../../../kv/runs/scores.ts";
 import { anEventOf, aScore, aTool } from "../../../support/builders/judged_events.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
