@@ -2,8 +2,9 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { fieldsOf, hrefsOf, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { answer } from "../support/fakes/receiver.ts";
+import { judged } from "../support/fakes/model_server.ts";
 import { Harness } from "../support/harness/harness.ts";
-import { JudgeHarness } from "../support/harness/judges.ts";
+import { BODY, JudgeHarness } from "../support/harness/judges.ts";
 
 const JUDGES = "/dashboard/judges";
 
@@ -72,6 +73,28 @@ Deno.test("judges: a blocked one says why and what to do, and a form creates one
   const { status, text } = await reader.send(JUDGES, sent);
   assertEquals(status, 303, textOf(text));
   assertEquals((await j.read("/v1/judges/polite")).result, { type: "boolean" });
+});
+
+Deno.test("judges: one that cannot call says why and what to do, in the list and on its page", async () => {
+  await using j = await JudgeHarness.open({ daily_usd: 0.003, max_output_tokens: 16 });
+  const reader = await signedIn(j.h);
+  const shows = async (state: RegExp) => {
+    for (const path of [JUDGES, `${JUDGES}/helpful`]) {
+      assertMatch(textOf((await reader.get(path)).text), state);
+    }
+  };
+  j.server.behavior = judged(5, { prompt: 1_600, completion: 10 });
+  await j.run();
+  await shows(/Works/);
+  await j.run();
+  await shows(/Cap used up The cap of the day was used up\. Raise it, .* after midnight UTC\./);
+  await j.put("/v1/judges/helpful", { ...BODY, daily_usd: 0 });
+  await shows(/Too dear One call can cost more than .*Raise the cap, .*its runs are skipped\./);
+  const { own } = await j.read("/v1/rate-card");
+  for (const { id } of own) await j.h.request("DELETE", `/v1/rate-card/${id}`);
+  await shows(/No price The model has no price on the rate card\. Add one\. .*skipped\./);
+  await j.loseConnection();
+  await shows(/No connection RUNLEDGER_LLM of this service lacks “gone”\. The operator adds it/);
 });
 
 Deno.test("judges: the form says what to set while there is no connection", async () => {

@@ -1,9 +1,7 @@
 /** Judges over the API, against a server of chat completions. */
 import { assert, assertEquals } from "@std/assert";
-import type { Judge } from "../../domain/judges/judge.ts";
-import { keys } from "../../kv/base/keys.ts";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
-import { getValue, listRows } from "../../kv/store.ts";
+import { listRows } from "../../kv/store.ts";
 import { completion } from "../support/builders/judges.ts";
 import { eventId, runId, scoreId } from "../support/builders/requests.ts";
 import { judged, ModelServer } from "../support/fakes/model_server.ts";
@@ -196,15 +194,7 @@ Deno.test("judges: a wrong key blocks the judge, one job probes, and a change un
 Deno.test("judges: a connection that is lacking makes jobs wait, is logged once, and is counted", async () => {
   await using j = await JudgeHarness.open({}, { operatorKey: OPERATOR_KEY });
   await j.run();
-  const key = keys.configObject(j.h.team.id, "judge", "helpful");
-  const { settings, ...stored } = (await getValue<Judge>(j.h.store, key)) as Judge;
-  await j.h.store.writer.commit({
-    team: j.h.team.id,
-    sets: [
-      { key, value: { ...stored, settings: { ...settings, connection: "gone" } } },
-      { key: keys.config(j.h.team.id), value: 1_000 },
-    ],
-  });
+  await j.loseConnection();
   const id = await j.run();
   for (let minute = 0; minute < 3; minute++) {
     j.h.nowMs += 60_000;

@@ -1,6 +1,9 @@
 /** A service with a judge, against a server of chat completions. */
 import { assert, assertEquals } from "@std/assert";
+import type { Judge } from "../../../domain/judges/judge.ts";
+import { keys } from "../../../kv/base/keys.ts";
 import type { ModelCalls } from "../../../kv/judges/calls.ts";
+import { getValue } from "../../../kv/store.ts";
 import { runId } from "../builders/requests.ts";
 import { ModelServer } from "../fakes/model_server.ts";
 import { Harness } from "./harness.ts";
@@ -74,6 +77,20 @@ export class JudgeHarness implements AsyncDisposable {
     assertEquals(status, 202, text);
     await this.work();
     return id;
+  }
+
+  /** Gives the judge a connection that the service lacks, as another setting of it would. */
+  async loseConnection(): Promise<void> {
+    const { store, team } = this.h;
+    const key = keys.configObject(team.id, "judge", "helpful");
+    const { settings, ...stored } = await getValue<Judge>(store, key) as Judge;
+    await store.writer.commit({
+      team: team.id,
+      sets: [
+        { key, value: { ...stored, settings: { ...settings, connection: "gone" } } },
+        { key: keys.config(team.id), value: 1_000 },
+      ],
+    });
   }
 
   /** Does all work that is due. */
