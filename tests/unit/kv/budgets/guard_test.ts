@@ -9,9 +9,11 @@ import type { Principal } from "../../../../domain/teams/credentials.ts";
 import { GroupSpends } from "../../../../kv/budgets/group_spend.ts";
 import { RunGuard } from "../../../../kv/budgets/guard.ts";
 import { keys } from "../../../../kv/base/keys.ts";
+import { READS, Reads } from "../../../../kv/base/reads.ts";
 import { changeRollups } from "../../../../kv/spend/rollups.ts";
 import type { Store } from "../../../../kv/store.ts";
 import { storedRows, TeamRowCache } from "../../../../kv/team/team_rows.ts";
+import { Deadlines } from "../../../../runtime/deadlines.ts";
 import { runId } from "../../../support/builders/requests.ts";
 import { insertTeam } from "../../../support/builders/teams.ts";
 import { NOON } from "../../../support/harness/harness.ts";
@@ -19,6 +21,9 @@ import { TempStore } from "../../../support/harness/temp_store.ts";
 
 const DOLLAR = 10n ** 12n;
 const DAY = "2026-11-21";
+
+/** Deadlines that never pass: reads of a busy machine may take longer than the service waits. */
+const NO_DEADLINES = new Deadlines(Infinity, { now: () => 0, after: () => () => {} });
 
 /** A guard over a file whose reads are counted, and may wait or fail. */
 async function openGuard(budgets: readonly Partial<BudgetSettings>[]) {
@@ -38,7 +43,8 @@ async function openGuard(budgets: readonly Partial<BudgetSettings>[]) {
     getMany,
     list: temp.store.reader.list.bind(temp.store.reader),
   });
-  const store: Store = { ...temp.store, reader };
+  const reads = new Reads(NO_DEADLINES, READS.file);
+  const store: Store = { ...temp.store, reader, deadlines: NO_DEADLINES, reads };
   const spends = new GroupSpends(store.memory);
   const guard = new RunGuard({ store, spends, now: () => world.nowMs });
   const defaults = { scope: {}, period: "day", limit_usd: "10", mode: "hard", warn_at: [0.8] };
