@@ -95,6 +95,7 @@ operator.test("another team's resource is not found, with the same page as one t
   await h.post("/v1/runs", aRun(9, { agent: "theirs" }), { key });
   const created = (await h.post("/v1/keys", { kind: "api_key", name: "theirs" }, { key })).json;
   await h.request("PUT", "/v1/rate-card", { key, body: PRICE });
+  const job = await h.post("/v1/rate-card/reprice", { model: PRICE.model, dry_run: true }, { key });
   const ends = new Date(h.nowMs + 3_600_000).toISOString();
   const check = { expression: "usage.errors == 0" };
   await h.request("PUT", "/v1/checks/theirs", { key, body: check });
@@ -109,20 +110,31 @@ operator.test("another team's resource is not found, with the same page as one t
     "/dashboard/runs/": runId(9),
     "/dashboard/agents/": "theirs",
     "/dashboard/keys/": created.id,
+    "/dashboard/rate-card/reprice/": job.json.id,
     "/dashboard/checks/": "theirs",
     "/dashboard/alerts/rules/": "theirs",
     "/dashboard/alerts/silences/": "theirs",
     "/dashboard/alerts/channels/": "theirs",
   };
-  for (const route of guarded().filter(isLasting)) {
-    if (!route.path.includes(":") || route.access.scope === null) continue;
-    const name = `${route.method} ${route.path}`;
-    const [never, other] = [await ask(reader, route), await ask(reader, route, theirs)];
-    assertEquals(other.status, never.status, name);
-    const normalized = (text: string) =>
-      textOf(text).replace(/request \S+/, "").replaceAll(runId(8), "").replaceAll(runId(9), "")
-        .replaceAll("nobody", "").replaceAll("theirs", "").replaceAll(created.id, "nothing");
-    assertEquals(normalized(other.text), normalized(never.text), name);
+  const normalized = (text: string) =>
+    textOf(text).replace(/request \S+/, "").replaceAll(runId(8), "").replaceAll(runId(9), "")
+      .replaceAll("nobody", "").replaceAll("theirs", "").replaceAll(created.id, "nothing")
+      .replaceAll(job.json.id, "nothing");
+  const pairs = guarded().filter(isLasting)
+    .filter(({ path, access }) => path.includes(":") && access.scope !== null)
+    .map((route) =>
+      [route.path, () => ask(reader, route), () => ask(reader, route, theirs)] as const
+    );
+  const keyPage = (id: string) => () => reader.get(`/dashboard/keys?id=${id}`);
+  for (
+    const [name, never, other] of [
+      ...pairs,
+      ["keys?id", keyPage("nothing"), keyPage(created.id)] as const,
+    ]
+  ) {
+    const [unknown, foreign] = [await never(), await other()];
+    assertEquals(foreign.status, unknown.status, name);
+    assertEquals(normalized(foreign.text), normalized(unknown.text), name);
   }
 });
 

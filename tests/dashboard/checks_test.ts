@@ -204,20 +204,3 @@ async function report(h: Harness): Promise<void> {
     await h.worker.idle();
   }
 }
-
-Harness.test("checks: hostile texts are escaped", async (h) => {
-  const hostile = `<img src=x onerror="alert(1)">`;
-  const expression = `agent == ${JSON.stringify(hostile)} && goal != "</textarea><script>"`;
-  const body = { expression, description: hostile, features: [hostile] };
-  assertEquals((await h.request("PUT", "/v1/checks/hostile", { body })).status, 202);
-  const reader = await signedIn(h);
-  for (const path of [CHECKS, `${CHECKS}/hostile`, `${CHECKS}/hostile/edit`]) {
-    const { status, text } = await reader.get(path);
-    assertEquals(status, 200);
-    assert(!text.includes("<img"), path);
-    assert(!text.includes("</textarea><script>"), path);
-  }
-  const fields = await filledForm(reader);
-  const { text } = await reader.send(TRIAL, changed(fields, { expression: `${hostile}"` }));
-  assert(!text.includes("<img"));
-});

@@ -364,18 +364,6 @@ Deno.test("a refused monitor is shown as typed with the error at its field, and 
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("a key with the scope read sees monitors and proposals without forms, and changes nothing", async () => {
-  await using h = await openBoard();
-  const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
-  for (const agent of ["down", "none"]) {
-    const text = await page(reader, `${AGENTS}/${agent}?tab=monitor`);
-    assert(!/<form[^>]*monitor/.test(text), agent);
-  }
-  for (const action of ["", "/pause", "/resume", "/delete"]) {
-    assertEquals((await reader.send(`${AGENTS}/down/monitor${action}`)).status, 403);
-  }
-});
-
 Deno.test("the overview lists incidents of agents that are down before late ones, and nothing when all is well", async () => {
   await using h = await openBoard();
   const reader = await signedIn(h);

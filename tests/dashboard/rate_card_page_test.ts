@@ -6,8 +6,6 @@ import { aHeartbeat } from "../support/builders/requests.ts";
 import { MODEL, ownRows, put, UNKNOWN } from "../support/builders/rate_cards.ts";
 
 const CARD = "/dashboard/rate-card";
-const HOSTILE = `<img src=x onerror=alert(1)>"'`;
-
 /** Prices as a person types them: $2.50 in, $10 out. */
 const TYPED = { model: MODEL, input_usd_per_million: "2.50", output_usd_per_million: "10" };
 
@@ -176,48 +174,6 @@ Harness.test("rate card: deleting an own row asks for confirmation, and repricin
     assert(!text.includes("Delete price"), id);
     assertEquals((await reader.send(`${CARD}/rows/${id}/delete`)).status, 404);
   }
-});
-
-Harness.test("rate card: the form of a stored price keeps its note", async (h) => {
-  const { json } = await put(h, { note: "why it is so" });
-  const { text } = await (await signedIn(h)).get(`${CARD}/new?row=${json.id}`);
-  assertMatch(text, /<input[^>]*value="why it is so"[^>]*name="note"/);
-});
-
-Harness.test("rate card: without the scope admin no page is shown, and no form changes anything", async (h) => {
-  const { json } = await put(h);
-  const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
-  const pages = ["", "/new", "?model=m", "/reprice", `/new?row=${json.id}&confirm=delete`];
-  for (const page of pages) assertEquals((await reader.get(CARD + page)).status, 403, page);
-  for (const form of ["", "/reprice", `/rows/${json.id}/delete`]) {
-    assertEquals((await reader.send(CARD + form, TYPED)).status, 403, form);
-  }
-  assertEquals((await ownRows(h)).map(({ id }) => id), [json.id]);
-});
-
-Harness.test("rate card: names and notes are escaped on every page", async (h) => {
-  const { json } = await put(h, { model: HOSTILE, provider: HOSTILE, note: HOSTILE });
-  const reader = await signedIn(h);
-  const name = encodeURIComponent(HOSTILE);
-  const pages = [
-    `?model=${name}`,
-    `/new?row=${json.id}`,
-    `/new?model=${name}&provider=${name}`,
-    `?model=${name}&provider=${name}`,
-    `/reprice?model=${name}&done=${name}`,
-    `/new?row=${json.id}&confirm=delete`,
-  ];
-  for (const page of pages) {
-    const { status, text } = await reader.get(CARD + page);
-    assertEquals(status, 200, page);
-    assert(!text.includes("<img"), page);
-  }
-  const { text } = await typed(reader, {
-    model: HOSTILE,
-    note: HOSTILE,
-    output_usd_per_million: "x",
-  });
-  assert(!text.includes("<img"));
 });
 
 Harness.test("rate card: models that the team calls come first, those without a price before all", async (h) => {

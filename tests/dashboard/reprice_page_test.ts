@@ -131,17 +131,3 @@ session.test("no button is offered if nothing would change, and past jobs are li
     /never-called all dry run done 0 \$0\.0000 today 12:00/,
   );
 });
-
-session.test("a URL parameter selects only fixed texts", async ({ reader }) => {
-  const { text } = await reader.get(`${REPRICE}?done=${encodeURIComponent("You were hacked")}`);
-  assert(!text.includes("hacked"));
-});
-
-Harness.test("another team's job is not found", async (h) => {
-  const job = await startReprice(await signedIn(h), { model: "m" });
-  const { key } = await h.addTeam("team");
-  const other = await signedIn(h, key);
-  assertEquals((await other.get(job)).status, 404);
-  assertEquals((await other.get(`${REPRICE}/..%2F..`)).status, 404);
-  assert(!(await other.get(REPRICE)).text.includes(job));
-});

@@ -137,39 +137,6 @@ Harness.test("the page of a trace shows the messages of its agent, and which cal
   assertMatch(page, /class="is-model(?:(?!<\/tr>).)*aria-label="slowest"/s);
 });
 
-Harness.test("names and contents of spans are text, whatever they hold", async (h) => {
-  h.nowMs = Date.UTC(2026, 10, 22, 12);
-  const hostile = "<img src=x onerror=alert(1)>[x](javascript:alert(1))";
-  const spanOf = (spanId: string, kind: string, more: Record<string, string>) => ({
-    ...{ traceId: "a".repeat(32), spanId, name: hostile },
-    ...{ startTimeUnixNano: `${h.nowMs}000000`, endTimeUnixNano: `${h.nowMs + 9}000000` },
-    ...more,
-    attributes: Object.entries({
-      "openinference.span.kind": kind,
-      "agent.name": hostile,
-      "llm.model_name": hostile,
-      "input.value": hostile,
-      "output.value": JSON.stringify({ role: hostile, content: hostile }),
-    }).map(([key, stringValue]) => ({ key, value: { stringValue } })),
-  });
-  const spans = [
-    spanOf("b".repeat(16), "AGENT", {}),
-    spanOf("c".repeat(16), "LLM", { parentSpanId: "b".repeat(16) }),
-  ];
-  const body = { resourceSpans: [{ scopeSpans: [{ scope: { name: hostile }, spans }] }] };
-  const headers = { "Content-Type": "application/json" };
-  assertEquals((await h.post("/v1/traces", body, { headers })).status, 200);
-  await h.worker.idle();
-  const browser = await signedIn(h);
-  const path = `/dashboard/runs/run_eu_${"a".repeat(32)}`;
-  const page = (await browser.get(path)).text;
-  const [, call = ""] = /<tr role="row" id="(evt_\w+)" class="is-model/.exec(page) ?? [];
-  for (const text of [page, (await browser.get(`${path}?event=${call}`)).text]) {
-    assertMatch(text, /&lt;img src=x onerror=alert\(1\)/);
-    assertEquals(/<img|href="javascript:/.exec(text), null);
-  }
-});
-
 Harness.test("content of spans is escaped on the page, cut to its limit, and erased with the run", async (h) => {
   const bad = `"><img src=x onerror=alert(1)></script><script>alert(2)</script>'`;
   const long = `${bad}${"x".repeat(ATTRIBUTE_CHARS_MAX)}`;
