@@ -176,6 +176,21 @@ Harness.test("agents: sorted by last seen or by slug, pages of any size contain 
       assertEquals(pages.length, Math.ceil(order.length / limit));
     }
   }
+  // An archived agent keeps its place, on request.
+  const archived = ["a", "🦉", "b"];
+  for (const agent of archived) {
+    await h.request("PATCH", `/v1/agents/${encodeURIComponent(agent)}`, {
+      body: { archived: true },
+    });
+  }
+  for (const [sort, order] of Object.entries(orders)) {
+    for (const limit of [1, 2, 3, 1_000]) {
+      const query = `sort=${sort}&limit=${limit}`;
+      assertEquals((await pagesOf(h, `${query}&archived=true`)).flat(), order, query);
+      const used = order.filter((agent) => !archived.includes(agent));
+      assertEquals((await pagesOf(h, query)).flat(), used, query);
+    }
+  }
 });
 
 freeTeam.test("decision 38: every call with metadata reports what it drops, also on a retry", async (h) => {

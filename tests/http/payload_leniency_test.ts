@@ -122,18 +122,6 @@ Harness.test("R11, R25: unknown fields of every ingest call are reported, flagge
   );
 });
 
-Harness.test("R11: the field names of the official SDKs are known", async (h) => {
-  const { id, ...event } = anEvent(1, { turn: 1 });
-  const answers = [
-    await h.post("/v1/runs", aRun(1, { goal: "g", idle_timeout_seconds: 900, feature: "f" }), SDK),
-    await h.post(`${RUN}/events`, { events: [{ external_id: id, ...event }] }, SDK),
-    await h.post(`${RUN}/finish`, aFinish({ status: "error", output: {}, scores: {} }), SDK),
-    await h.post("/v1/heartbeats", aHeartbeat(2, { status: "failed", cost_usd: 1 }), SDK),
-  ];
-  assertEquals(answers.map(ignored), [null, null, null, null]);
-  assertEquals(answers.map(({ status }) => status), [202, 202, 202, 202]);
-});
-
 Harness.test("R14: a run that starts far in the future is flagged and listed by its arrival", async (h) => {
   const future = at(400 * DAY_MS);
   await h.post("/v1/runs", aRun(1, { started_at: future }));
@@ -211,21 +199,6 @@ Harness.test("R17: scores beyond a run's limit stay events, and are reported and
   assertEquals([run.scores.length, run.usage.events], [200, 203]);
   assertEquals(run.flags, ["dropped_fields", "no_opening"]);
   assertEquals((await verifyStore(h.store)).differences, []);
-});
-
-Harness.test("R17: a batch is stored with its scores or not at all, with any concurrent repeats", async (h) => {
-  const events = Array.from(
-    { length: 20 },
-    (_, n) => anEvent(n, { type: "score", data: { name: "s", value: n } }),
-  );
-  const input = Array.from(
-    { length: 8 },
-    (_, n) => h.post(`${RUN}/events`, { events: events.slice(n, n + 10) }),
-  );
-  await Promise.all(input);
-  const run = (await h.getFinal(RUN)).json;
-  assertEquals([run.usage.events, run.scores.length], [17, 17]);
-  assertEquals(new Set(run.scores.map(({ id }: { id: string }) => id)).size, 17);
 });
 
 Harness.test("R19: instants with offsets are stored and returned in UTC", async (h) => {

@@ -80,15 +80,6 @@ Harness.test("R23: an end closes the open run with any start of its own, and the
   assertEquals((await runOf(h, alone)).duration_ms, 8_000);
 });
 
-Harness.test("R23: 60 jobs of one agent that start and end together are 60 runs", async (h) => {
-  const all = (query: string) =>
-    Promise.all(Array.from({ length: 60 }, () => ping(h, `agent=a&${query}`)));
-  const starts = await all("status=start");
-  assertEquals((await all("exit_code=1")).sort(), starts.sort());
-  assertEquals(await statusesOf(h, "a"), Array(60).fill("failed"));
-  assertEquals(await h.usage(), 120);
-});
-
 Harness.test("R23: starts of one rid that race open one run, and ends that race close it once", async (h) => {
   const race = async (query: string) =>
     new Set(await Promise.all(Array.from({ length: 10 }, () => ping(h, `agent=a&rid=1&${query}`))));

@@ -1,8 +1,6 @@
 /** The request log: one line per request with its outcome and no request text. */
-import { runStoreOf } from "../support/harness/stores.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type ErrorCode, StorageUnavailable } from "../../domain/core/errors.ts";
-import type { RunStore } from "../../domain/runs/run_store.ts";
 import {
   aFinish,
   aHeartbeat,
@@ -182,18 +180,6 @@ Harness.test("a Host that is refused is not in its line", async (h) => {
   assertNothingSent(h);
 });
 
-/** Replaces every call of the run store with a stub. */
-function late(store: () => RunStore): RunStore {
-  return {
-    open: (...args) => store().open(...args),
-    append: (...args) => store().append(...args),
-    finish: (...args) => store().finish(...args),
-    heartbeat: (...args) => store().heartbeat(...args),
-    ping: (...args) => store().ping(...args),
-    find: (...args) => store().find(...args),
-  };
-}
-
 /** Sends each write call once; each fails in the store. */
 async function sendWrites(h: Harness): Promise<number[]> {
   const answers = [
@@ -219,37 +205,25 @@ function assertFailureLines(h: Harness, status: number, error: ErrorCode, count:
   assertEquals(lines.length, 2 * count);
 }
 
-Deno.test("an internal error is one line plus its reason, both without request text", async () => {
-  const broken = () => {
+const FAILURES = {
+  internal_error: [500, () => {
     throw new TypeError("A part of the program is broken");
-  };
-  const writes = { open: broken, append: broken, finish: broken, heartbeat: broken };
-  const runs = { ...writes, ping: broken, find: broken };
-  await using h = await Harness.open({ deps: { runs } });
-  assertEquals(await sendWrites(h), [500, 500, 500, 500, 500]);
-  assertFailureLines(h, 500, "internal_error", 5);
-  assertNothingSent(h);
-});
+  }],
+  storage_unavailable: [
+    503,
+    () => Promise.reject(new StorageUnavailable("Cannot commit: disk is full")),
+  ],
+} as const;
 
-Deno.test("a store that does not answer is one line plus its reason, both without request text", async () => {
-  const down = () => Promise.reject(new StorageUnavailable("Cannot commit: disk is full"));
-  const runs = { open: down, append: down, finish: down, heartbeat: down, ping: down, find: down };
-  await using h = await Harness.open({ deps: { runs } });
-  assertEquals(await sendWrites(h), [503, 503, 503, 503, 503]);
-  assertFailureLines(h, 503, "storage_unavailable", 5);
-  assertNothingSent(h);
-});
-
-Deno.test("a write that loses every attempt is logged without the run's id", async () => {
-  const losing = () => {
-    const writer = { ...h.store.writer, commit: () => Promise.resolve(null) };
-    return runStoreOf({ ...h.store, writer });
-  };
-  await using h: Harness = await Harness.open({ deps: { runs: late(losing) } });
-  assertEquals(await sendWrites(h), [503, 503, 503, 503, 503]);
-  assertFailureLines(h, 503, "storage_unavailable", 5);
-  assertNothingSent(h);
-});
+for (const [error, [status, fail]] of Object.entries(FAILURES)) {
+  Deno.test(`${error} is one line plus its reason, both without request text`, async () => {
+    const writes = { open: fail, append: fail, finish: fail, heartbeat: fail, ping: fail };
+    await using h = await Harness.open({ deps: { runs: { ...writes, find: fail } } });
+    assertEquals(await sendWrites(h), Array(5).fill(status));
+    assertFailureLines(h, status, error as ErrorCode, 5);
+    assertNothingSent(h);
+  });
+}
 
 Harness.test("a request during shutdown has its line", async (h) => {
   h.draining = true;
