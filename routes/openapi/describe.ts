@@ -18,8 +18,9 @@
  *    take the response's id.
  * 5. `errors` are the codes that the handler itself returns.
  * 6. `example` is sent to a real server by a test, after the examples of `needs` (ids of other operations),
- *    in a new team. Where the example response has an `id` minted by the server, the same text in a later
- *    example is replaced with the actual id.
+ *    in a new team. Its response is recorded in `example_answers.json` by
+ *    `tests/http/openapi_examples_test.ts`. Where the example response has an `id` minted by the server, the
+ *    same text in a later example is replaced with the actual id.
  *
  * Tests fail for an endpoint, a code, a status or a field that is not described, and for an example whose
  * response does not match.
@@ -68,8 +69,8 @@ export interface Example {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  /** First of the endpoint's responses: JSON as a value; anything else as text. */
-  readonly answer: unknown;
+  /** First of the endpoint's responses, if it is not in `example_answers.json`. */
+  readonly answer?: unknown;
   /** True for an endless stream: a test compares its beginning. */
   readonly endless?: boolean;
   /** Ids of operations whose examples are sent first. */
@@ -109,8 +110,8 @@ export type Description = Omit<Endpoint, "handler">;
 
 /** An endpoint in the table of its resource. A GET is a `read` unless declared otherwise. */
 type EndpointSpec =
-  & Omit<Endpoint, "id" | "tag" | "errors" | "method" | "path" | "idempotency">
-  & { readonly errors?: readonly ErrorCode[] }
+  & Omit<Endpoint, "id" | "tag" | "errors" | "example" | "method" | "path" | "idempotency">
+  & Partial<Pick<Endpoint, "errors" | "example">>
   & (
     | { readonly route: `GET ${string}`; readonly idempotency?: Idempotency }
     | {
@@ -126,7 +127,7 @@ export function endpoints(
 ): readonly Endpoint[] {
   return Object.entries(specs).map(([id, { route, ...spec }]) => {
     const [method, path] = route.split(" ") as [Endpoint["method"], string];
-    return { errors: [], idempotency: "read", ...spec, id, method, path, tag };
+    return { errors: [], example: {}, idempotency: "read", ...spec, id, method, path, tag };
   });
 }
 

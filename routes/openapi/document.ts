@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { type ErrorCode, ERRORS } from "../../domain/core/errors.ts";
 import { type Description, type FieldDescriptions, IDEMPOTENCY, TAGS } from "./describe.ts";
 import { MEANINGS, refusalsOf } from "./errors.ts";
+import exampleAnswers from "./example_answers.json" with { type: "json" };
 import { answerHeaders, HEADERS } from "./headers.ts";
 import { type JsonSchema, SchemaBook } from "./json_schema.ts";
 
@@ -219,14 +220,20 @@ function exampleOf({ type }: JsonSchema, text: string): unknown {
   return type === "integer" || type === "number" ? Number(text) : text;
 }
 
-function answersPart({ access, answers, example, links }: Description, parts: Parts): Part {
+/** Returns the response of an endpoint's example: JSON as a value; anything else as text. */
+export function exampleAnswer({ id, example }: Pick<Description, "id" | "example">): unknown {
+  return example.answer ?? (exampleAnswers as Readonly<Record<string, unknown>>)[id];
+}
+
+function answersPart(endpoint: Description, parts: Parts): Part {
+  const { access, answers, links } = endpoint;
   const { book, endpoints } = parts;
   return Object.fromEntries(answers.map((answer) => {
     const { status, description, schema, type = "application/json", also } = answer;
     const content = schema && {
       [type]: {
         schema: book.write(schema),
-        example: answer === answers[0] ? example.answer : undefined,
+        example: answer === answers[0] ? exampleAnswer(endpoint) : undefined,
         "x-parts": answer.parts && written(answer.parts, book),
       },
       ...alsoPart(also, book),

@@ -89,22 +89,6 @@ const agentDetail = shape.objectValue<AgentDetail>("AgentDetail", {
 
 const agentPage = shape.pageValue("AgentPage", "agents", agent);
 
-const AGENT = {
-  agent: "researcher",
-  name: "researcher",
-  first_seen: "2026-11-21T12:00:00.215Z",
-  last_seen: "2026-11-21T12:00:09.120Z",
-  runs: 1,
-  succeeded: 1,
-  failed: 0,
-  running: 0,
-  last_run_id: "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0001",
-  last_status: "success",
-  last_started_at: "2026-11-21T12:00:00.000Z",
-  notes: null,
-  archived: false,
-};
-
 const pathFields = {
   slug: slug().describe("The agent's slug, percent-encoded: `a/b` is `a%2Fb`."),
 };
@@ -134,7 +118,6 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
     },
     answers: ok("A page of agents.", agentPage),
     example: {
-      answer: { agents: [AGENT], cursor: null },
       needs: ["openRun", "finishRun"],
     },
   },
@@ -165,7 +148,6 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
     errors: ["not_found"],
     example: {
       path: { slug: "researcher" },
-      answer: { ...AGENT, monitor: null, proposal: null },
       needs: ["openRun", "finishRun"],
     },
   },
@@ -193,7 +175,6 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
     example: {
       path: { slug: "researcher" },
       body: { name: "Researcher", notes: "Ask Ada." },
-      answer: { ...AGENT, name: "Researcher", notes: "Ask Ada." },
       needs: ["openRun", "finishRun"],
     },
   },

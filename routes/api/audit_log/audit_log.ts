@@ -58,17 +58,6 @@ export const AUDIT_ENDPOINTS = endpoints("Audit log", {
       "repricing jobs and deletions, newest first. The operator's key reads the operator's own " +
       "actions. Entries are kept as long as the team exists.",
     example: {
-      answer: {
-        entries: [{
-          at: "2026-11-21T12:00:00.000Z",
-          team: "7C1DPAT0M5R8VQ2E9GZ4KX3HWN",
-          actor: { id: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0001", name: "test" },
-          action: "credential.created",
-          target: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
-          details: { kind: "ping_token", name: "backup host", agent: "nightly" },
-        }],
-        cursor: null,
-      },
       needs: ["createKey"],
     },
   },

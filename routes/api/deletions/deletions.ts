@@ -17,8 +17,7 @@ import { NO_SUCH_RUN } from "../runs/runs.ts";
 import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
 import { answered, endpoints, ok } from "../../openapi/describe.ts";
-import { idOf, jobId } from "../../openapi/fields.ts";
-import { RUN } from "../runs/examples.ts";
+import { EXAMPLE_RUN, idOf, jobId } from "../../openapi/fields.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
 import * as shape from "../../openapi/wire.ts";
 
@@ -77,18 +76,8 @@ const customerDeletion = shape.objectValue<CustomerDeletion>("CustomerDeletion",
 
 const IN_PROGRESS = "In progress: poll the deletion by its id.";
 
-const JOB = {
-  id: "01KAK7ZJ5W8F0T2N4B6D8H1K3M",
-  customer_id: "acme",
-  state: "done",
-  runs: 1,
-  runs_failed: 0,
-  events: 0,
-  spend_days: 0,
-  created_at: "2026-11-21T12:00:00.000Z",
-  created_by: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
-  finished_at: "2026-11-21T12:00:00.000Z",
-};
+/** Id of the job in examples. */
+const JOB_ID = "01KAK7ZJ5W8F0T2N4B6D8H1K3M";
 
 export const DELETION_ENDPOINTS = endpoints("Deletions", {
   deleteRun: {
@@ -108,15 +97,7 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", {
     errors: ["invalid_id", "unknown_region", "not_found"],
     idempotency: "target",
     example: {
-      path: { id: RUN },
-      answer: {
-        id: RUN,
-        deleted_at: "2026-11-21T12:00:00.000Z",
-        deleted_by: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
-        runs: 1,
-        events: 0,
-        id_refused_until: "2026-12-21T12:00:00.000Z",
-      },
+      path: { id: EXAMPLE_RUN },
       needs: ["openRun"],
     },
   },
@@ -147,7 +128,7 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", {
     ],
     links: ["getDeletion"],
     idempotency: "target",
-    example: { path: { customer_id: "acme" }, answer: JOB, needs: ["openRun"] },
+    example: { path: { customer_id: "acme" }, needs: ["openRun"] },
   },
   getDeletion: {
     route: "GET /v1/deletions/:id",
@@ -162,6 +143,6 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", {
     pathFields: { id: jobId.describe("The id in the response to the call that started it.") },
     answers: ok("The current state of the job.", customerDeletion),
     errors: ["not_found"],
-    example: { path: { id: JOB.id }, answer: JOB, needs: ["deleteCustomer"] },
+    example: { path: { id: JOB_ID }, needs: ["deleteCustomer"] },
   },
 });

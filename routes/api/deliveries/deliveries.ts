@@ -113,34 +113,6 @@ const CHANNEL = "ops";
 
 const DELIVERY_ID = "whd_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0006";
 
-const AT = "2026-11-21T12:00:00.000Z";
-
-const TESTED = {
-  ok: false,
-  status: null,
-  ms: 3,
-  error: "The name of the host was not found",
-};
-
-const DELIVERY = {
-  id: DELIVERY_ID,
-  channel: CHANNEL,
-  channel_type: "webhook",
-  event: "channel.test",
-  incident_id: null,
-  state: "dead",
-  attempts: [{
-    at: AT,
-    status: null,
-    ms: 3,
-    error: "The name of the host was not found",
-    answer: null,
-  }],
-  created_at: AT,
-  next_at: null,
-  test: true,
-};
-
 const pathFields = { id: idOf("whd").describe("The delivery's id.") };
 
 /** Operations whose examples make a delivery. */
@@ -174,7 +146,7 @@ export const DELIVERY_ENDPOINTS = endpoints("Channels", {
     answers: ok("The result: 200 for a failure too.", testResult),
     errors: ["not_found", "rate_limit"],
     idempotency: "none",
-    example: { path: { slug: CHANNEL }, answer: TESTED, needs: ["putChannel"] },
+    example: { path: { slug: CHANNEL }, needs: ["putChannel"] },
   },
   listDeliveries: {
     route: "GET /v1/deliveries",
@@ -198,7 +170,6 @@ export const DELIVERY_ENDPOINTS = endpoints("Channels", {
       `kept for ${DELIVERY_DAYS} days.`,
     example: {
       query: { channel: CHANNEL },
-      answer: { deliveries: [DELIVERY], cursor: null },
       needs: SENT.slice(0, -1),
     },
   },
@@ -214,7 +185,7 @@ export const DELIVERY_ENDPOINTS = endpoints("Channels", {
     pathFields,
     answers: ok("The delivery.", deliveryValue),
     errors: ["not_found"],
-    example: { path: { id: DELIVERY_ID }, answer: DELIVERY, needs: SENT },
+    example: { path: { id: DELIVERY_ID }, needs: SENT },
   },
   resendDelivery: {
     route: "POST /v1/deliveries/:id/resend",
@@ -230,6 +201,6 @@ export const DELIVERY_ENDPOINTS = endpoints("Channels", {
     answers: ok("The delivery.", deliveryValue),
     errors: ["not_found"],
     idempotency: "none",
-    example: { path: { id: DELIVERY_ID }, answer: DELIVERY, needs: SENT },
+    example: { path: { id: DELIVERY_ID }, needs: SENT },
   },
 });

@@ -19,7 +19,6 @@ import { queryOf } from "../../http/query.ts";
 import { paced } from "../../http/rate.ts";
 import { answered, endpoints, textBody } from "../../openapi/describe.ts";
 import { countValue, objectValue, wire } from "../../openapi/wire.ts";
-import { RUN } from "../runs/examples.ts";
 import { exportedRun } from "../runs/run_json.ts";
 import { parseRunsCursor, RUN_FILTERS } from "../runs/run_list.ts";
 
@@ -222,7 +221,6 @@ export const EXPORT_ENDPOINTS = endpoints("Runs", {
     errors: ["overloaded"],
     example: {
       query: { agent: "researcher" },
-      answer: `{"id":"${RUN}","kind":"run","agent":"researcher",…`,
       needs: NEEDS,
     },
   },
@@ -242,7 +240,6 @@ export const EXPORT_ENDPOINTS = endpoints("Runs", {
     errors: ["overloaded"],
     example: {
       query: { agent: "researcher" },
-      answer: `id,kind,agent,status,closed_by,…`,
       needs: NEEDS,
     },
   },

@@ -26,7 +26,6 @@ import { paced } from "../../http/rate.ts";
 import { answered, endpoints, ok, textBody } from "../../openapi/describe.ts";
 import { cursor, limitOf } from "../../openapi/fields.ts";
 import { RUN_FILTERS } from "../runs/run_list.ts";
-import { ROW } from "../runs/examples.ts";
 import { runRow } from "../runs/run_json.ts";
 import {
   changePage,
@@ -107,11 +106,6 @@ export const FEED_ENDPOINTS = endpoints("Runs", {
     errors: ["rate_limit", "overloaded"],
     example: {
       query: { limit: "10" },
-      answer: {
-        changes: [{ cursor: "YzM", run: ROW }],
-        next_cursor: "YzM",
-        has_more: false,
-      },
       needs: ["openRun", "appendEvents", "finishRun"],
     },
   },
@@ -179,7 +173,6 @@ export const FEED_ENDPOINTS = endpoints("Runs", {
     errors: ["rate_limit", "overloaded"],
     example: {
       query: { status: "failed" },
-      answer: "retry: 2000\nid: YzA\n\n",
       endless: true,
     },
   },

@@ -188,8 +188,6 @@ function hasCost({ opening, parts }: HeartbeatResult): boolean {
   return opening.kind === "run" || cost !== undefined || model !== undefined;
 }
 
-const RUN = "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0002";
-
 const status = shape.wire<HeartbeatStatus>(heartbeatStatus);
 
 const heartbeat = shape.objectValue<HeartbeatResult>("Heartbeat", {
@@ -277,16 +275,6 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
         input_tokens: 1200,
         output_tokens: 340,
       },
-      answer: {
-        id: RUN,
-        agent: "nightly",
-        status: "ok",
-        started_at: "2026-11-21T12:00:00.000Z",
-        finished_at: "2026-11-21T12:00:00.000Z",
-        received_at: "2026-11-21T12:00:00.000Z",
-        cost_usd: 0.0064,
-        duration_ms: 5400,
-      },
     },
   },
   ping: {
@@ -317,6 +305,6 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
     errors: ["invalid_id", "missing_field", "unknown_region", "agent_cap_reached", "id_conflict"],
     errorsAs: "text",
     idempotency: "id",
-    example: { query: { agent: "nightly", exit_code: "0" }, answer: "OK\n" },
+    example: { query: { agent: "nightly", exit_code: "0" } },
   },
 });

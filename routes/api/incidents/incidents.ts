@@ -22,7 +22,6 @@ import { idInPath, parseTimeCursor, queryOf, timeCursor } from "../../http/query
 import { endpoints, ok } from "../../openapi/describe.ts";
 import { idOf, slug } from "../../openapi/fields.ts";
 import { configSlug } from "../objects.ts";
-import { RUN } from "../runs/examples.ts";
 import { incidentDetail, incidentPage, incidentValue, severity } from "./incident_json.ts";
 import { listOf } from "../list.ts";
 
@@ -45,59 +44,6 @@ export function parseIncidentsQuery(text: string): IncidentsQuery {
 }
 
 const INCIDENT_ID = "inc_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0005";
-
-const INCIDENT = {
-  id: INCIDENT_ID,
-  rule: "big-runs",
-  kind: "run_cost",
-  severity: "warning",
-  state: "open",
-  group: { agent: "researcher" },
-  opened_at: "2026-11-21T12:00:09.120Z",
-  resolved_at: null,
-  resolved_by: null,
-  duration_seconds: null,
-  count: 1,
-  value: 0.0013,
-  threshold: 0.001,
-  message: "A run of researcher cost $0.0013, more than $0.001",
-  run_ids: [RUN],
-  silenced: false,
-  acknowledged: null,
-  url: null,
-};
-
-const OPENED = { at: "2026-11-21T12:00:09.120Z", what: "opened", count: 1 };
-
-const DETAIL = { ...INCIDENT, timeline: [OPENED] };
-
-const ACK = {
-  by: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
-  at: "2026-11-21T12:05:00.000Z",
-  note: "looking into it",
-};
-
-const ACKNOWLEDGED = {
-  ...INCIDENT,
-  state: "acknowledged",
-  acknowledged: ACK,
-  timeline: [OPENED, { at: ACK.at, what: "acknowledged", by: ACK.by, note: ACK.note }],
-};
-
-const RESOLVED = {
-  ...INCIDENT,
-  state: "resolved",
-  resolved_at: "2026-11-21T12:10:00.000Z",
-  resolved_by: "hand",
-  duration_seconds: 0,
-  timeline: [OPENED, {
-    at: "2026-11-21T12:10:00.000Z",
-    what: "resolved",
-    resolved_by: "hand",
-    by: ACK.by,
-    note: "a smaller model is set",
-  }],
-};
 
 const pathFields = { id: idOf("inc").describe("The incident's id.") };
 
@@ -150,7 +96,6 @@ export const INCIDENT_ENDPOINTS = endpoints("Alerts", {
       "records of runs.",
     example: {
       query: { state: "unresolved" },
-      answer: { incidents: [INCIDENT], cursor: null },
       needs: OPENING.slice(0, -1),
     },
   },
@@ -166,7 +111,7 @@ export const INCIDENT_ENDPOINTS = endpoints("Alerts", {
     pathFields,
     answers: ok("The incident.", incidentValue),
     errors: ["not_found"],
-    example: { path: { id: INCIDENT_ID }, answer: DETAIL, needs: OPENING },
+    example: { path: { id: INCIDENT_ID }, needs: OPENING },
   },
   acknowledgeIncident: {
     route: "POST /v1/incidents/:id/ack",
@@ -184,7 +129,6 @@ export const INCIDENT_ENDPOINTS = endpoints("Alerts", {
     example: {
       path: { id: INCIDENT_ID },
       body: { note: "looking into it" },
-      answer: ACKNOWLEDGED,
       needs: OPENING,
     },
   },
@@ -204,7 +148,6 @@ export const INCIDENT_ENDPOINTS = endpoints("Alerts", {
     example: {
       path: { id: INCIDENT_ID },
       body: { note: "a smaller model is set" },
-      answer: RESOLVED,
       needs: OPENING,
     },
   },

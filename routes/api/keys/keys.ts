@@ -125,24 +125,8 @@ export const newKey = shape.objectValue<CredentialRecord & { readonly secret: st
   { ...FIELDS, secret: shape.wire(secret)("secret", "Returned only once.") },
 );
 
-const KEY = {
-  id: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
-  kind: "ping_token",
-  name: "backup host",
-  agent: "nightly",
-  created_at: "2026-11-21T12:00:00.000Z",
-  revoked_at: null,
-  ends_at: null,
-  replaced_by: null,
-  replaces: null,
-};
-
-const SUCCESSOR = {
-  ...KEY,
-  id: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0004",
-  replaces: KEY.id,
-  secret: "ping_eu_0c9d2e8a47f3b5d09c7e1a2f4d686b1f",
-};
+/** Id of the ping token in examples. */
+const KEY_ID = "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003";
 
 export const KEY_ENDPOINTS = endpoints("Credentials", {
   getMe: {
@@ -156,20 +140,6 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
     description: "Returns the team, the plan and the region of the credential that the request " +
       "was sent with, and what the credential may do. Any team key and any ping token may call it.",
     answers: ok("The caller.", caller),
-    example: {
-      answer: {
-        region: "eu",
-        team: { id: "7C1DPAT0M5R8VQ2E9GZ4KX3HWN", name: "Acme", tier: "team" },
-        key: {
-          ...KEY,
-          kind: "api_key",
-          name: "test",
-          scopes: ["ingest", "read", "admin"],
-          agent: undefined,
-          last_used_at: "2026-11-21T12:00:00.000Z",
-        },
-      },
-    },
   },
   createKey: {
     route: "POST /v1/keys",
@@ -185,7 +155,6 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
     idempotency: "none",
     example: {
       body: { kind: "ping_token", name: "backup host", agent: "nightly" },
-      answer: { ...KEY, secret: "ping_eu_6b1f0c9d2e8a47f3b5d09c7e1a2f4d68" },
     },
   },
   listKeys: {
@@ -200,7 +169,6 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
       "With `agent`, a page may have fewer items than `limit`: continue until `cursor` is null.",
     example: {
       query: { agent: "nightly" },
-      answer: { keys: [{ ...KEY, last_used_at: null }], cursor: null },
       needs: ["createKey"],
     },
   },
@@ -226,9 +194,8 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
     errors: ["not_found", "credential_ended"],
     idempotency: "target",
     example: {
-      path: { id: KEY.id },
+      path: { id: KEY_ID },
       body: { overlap_hours: 48 },
-      answer: SUCCESSOR,
       needs: ["createKey"],
     },
   },
@@ -247,8 +214,7 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
     errors: ["not_found"],
     idempotency: "target",
     example: {
-      path: { id: KEY.id },
-      answer: { ...KEY, revoked_at: "2026-11-21T12:00:00.000Z" },
+      path: { id: KEY_ID },
       needs: ["createKey"],
     },
   },

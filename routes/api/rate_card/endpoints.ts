@@ -107,34 +107,6 @@ const putBody = rateBody.extend({
     .describe("Rates of calls with more input tokens."),
 }).meta({ id: "RateRequest" });
 
-const ROW = {
-  id: "default/anthropic/claude-haiku-4-5",
-  source: "default",
-  provider: "anthropic",
-  model: "claude-haiku-4-5",
-  effective_from: null,
-  input_usd_per_million: 1,
-  output_usd_per_million: 5,
-  cached_input_usd_per_million: 0.1,
-  cache_write_usd_per_million: 1.25,
-  tiers: [],
-  batch_percent: 50,
-};
-
-const OWN_ROW = {
-  ...ROW,
-  id: "rate_01KAK7ZJ5P3V9Q8W2X4Y6R1T0S",
-  source: "own",
-  input_usd_per_million: 0.8,
-  output_usd_per_million: 4,
-  cached_input_usd_per_million: null,
-  cache_write_usd_per_million: null,
-  batch_percent: null,
-  created_at: "2026-11-21T12:00:00.000Z",
-  created_by: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
-  note: "contract of November",
-};
-
 export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
   listRates: {
     route: "GET /v1/rate-card",
@@ -156,12 +128,6 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
     answers: tagged("The rate card.", card),
     example: {
       query: { provider: "anthropic", model: "haiku-4-5", limit: "10" },
-      answer: {
-        own: [],
-        default: [ROW],
-        cursor: null,
-        default_source: { name: "@pydantic/genai-prices", version: "0.1.8" },
-      },
     },
   },
   putRate: {
@@ -188,7 +154,6 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
         output_usd_per_million: 4,
         note: "contract of November",
       },
-      answer: OWN_ROW,
     },
   },
   matchRate: {
@@ -212,13 +177,6 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
     errors: ["missing_field"],
     example: {
       query: { provider: "anthropic", model: "claude-haiku-4-5" },
-      answer: {
-        provider: "anthropic",
-        model: "claude-haiku-4-5",
-        at: "2026-11-21T12:00:00.000Z",
-        matched_by: "exact",
-        row: ROW,
-      },
     },
   },
   deleteRate: {
@@ -235,6 +193,6 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
     answers: ok("The deleted row.", ownRow),
     errors: ["not_found"],
     idempotency: "target",
-    example: { path: { id: OWN_ROW.id }, answer: OWN_ROW, needs: ["putRate"] },
+    example: { path: { id: "rate_01KAK7ZJ5P3V9Q8W2X4Y6R1T0S" }, needs: ["putRate"] },
   },
 });

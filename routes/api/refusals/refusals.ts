@@ -72,6 +72,5 @@ export const REFUSAL_ENDPOINTS = endpoints("Refusals", {
       "were answered with 404, and accepted requests with a parameter that was ignored. Only these " +
       "counts and the latest messages are stored, nothing else of a rejected request.",
     answers: ok("Counts by day and code, and the latest calls.", report),
-    example: { answer: { counts: [], latest: [] } },
   },
 });

@@ -65,26 +65,8 @@ const repriceJobs = shape.objectValue<{ readonly jobs: readonly RepriceJob[] }>(
   jobs: shape.listValue(repriceJob)("jobs"),
 });
 
-const JOB = {
-  id: "01KAK7ZJ5V76GRSDBZG2T155Y0",
-  model: "claude-haiku-4-5",
-  provider: null,
-  from: "2026-11-01T00:00:00.000Z",
-  to: null,
-  dry_run: true,
-  state: "done",
-  progress: 1,
-  runs: 1,
-  runs_changed: 1,
-  runs_failed: 0,
-  llm_calls: 1,
-  old_cost_usd: 0.0013,
-  new_cost_usd: 0.00104,
-  difference_usd: -0.00026,
-  created_at: "2026-11-21T12:00:00.000Z",
-  created_by: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
-  finished_at: "2026-11-21T12:00:00.000Z",
-};
+/** Id of the job in examples. */
+const JOB_ID = "01KAK7ZJ5V76GRSDBZG2T155Y0";
 
 /** Repricing endpoints. */
 export const REPRICE_ENDPOINTS = endpoints("Rate card", {
@@ -108,7 +90,6 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", {
     idempotency: "content",
     example: {
       body: { model: "claude-haiku-4-5", from: "2026-11-01T00:00:00Z", dry_run: true },
-      answer: JOB,
       needs: ["openRun", "appendEvents", "finishRun", "putRate"],
     },
   },
@@ -122,7 +103,7 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", {
     summary: "List repricing jobs",
     description: "Newest first; the last 100 completed jobs are kept.",
     answers: ok("The team's jobs.", repriceJobs),
-    example: { answer: { jobs: [JOB] }, needs: ["startReprice"] },
+    example: { needs: ["startReprice"] },
   },
   getReprice: {
     route: "GET /v1/rate-card/reprice/:id",
@@ -137,6 +118,6 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", {
     pathFields: { id: jobId.describe("The job's id.") },
     answers: ok("The current state of the job.", repriceJob),
     errors: ["not_found"],
-    example: { path: { id: JOB.id }, answer: JOB, needs: ["startReprice"] },
+    example: { path: { id: JOB_ID }, needs: ["startReprice"] },
   },
 });

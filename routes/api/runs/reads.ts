@@ -13,13 +13,13 @@ import { waitForChange } from "../../http/wait_for_change.ts";
 import { endpoints, tagged } from "../../openapi/describe.ts";
 import {
   cursorOf,
+  EXAMPLE_RUN,
   idOf,
   ifNoneMatch,
   limitOf,
   matchStep,
   rateSource,
 } from "../../openapi/fields.ts";
-import { COST, EVENT, RECORD, RUN } from "./examples.ts";
 import { COMMON, eventsCursor, runAnswer, runKind, TOKENS } from "./run_json.ts";
 import { answerPage, answerRun, parseEventsPage } from "./runs.ts";
 import type { CostLine } from "../../../domain/pricing/price.ts";
@@ -158,42 +158,6 @@ const waiting = {
     .describe("Seconds to wait at most; then the current record is returned."),
 };
 
-const COST_EXPLAINED = {
-  id: RUN,
-  kind: "run",
-  cost_usd: 0.0013,
-  cost: COST,
-  by_model: [{
-    provider: "anthropic",
-    model: "claude-haiku-4-5",
-    priced: true,
-    llm_calls: 1,
-    input_tokens: 900,
-    output_tokens: 80,
-    cached_input_tokens: 0,
-    cost_usd: 0.0013,
-  }],
-  calls: [{
-    event_id: EVENT.id,
-    ts: EVENT.ts,
-    provider: "anthropic",
-    model: "claude-haiku-4-5",
-    cost_usd: 0.0013,
-    stated: false,
-    match: "exact",
-    row: { id: EVENT.priced_by, source: "default", effective_from: null },
-    batch_rates: false,
-    tier_above_input_tokens: null,
-    lines: [
-      { kind: "input", tokens: 900, usd_per_million: 1, cost_usd: 0.0009 },
-      { kind: "output", tokens: 80, usd_per_million: 5, cost_usd: 0.0004 },
-    ],
-    unpriced: false,
-    flags: [],
-  }],
-  events_cursor: null,
-};
-
 /** Endpoints of a run's record and of its cost. */
 export const RUN_READS = endpoints("Runs", {
   getRun: {
@@ -224,9 +188,8 @@ export const RUN_READS = endpoints("Runs", {
     answers: tagged("The current record.", runAnswer),
     errors: ["invalid_id", "unknown_region", "not_found"],
     example: {
-      path: { id: RUN },
+      path: { id: EXAMPLE_RUN },
       query: { events_limit: "10" },
-      answer: RECORD,
       needs: ["openRun", "appendEvents", "finishRun"],
     },
   },
@@ -244,8 +207,7 @@ export const RUN_READS = endpoints("Runs", {
     answers: tagged("The current cost.", runCost),
     errors: ["invalid_id", "unknown_region", "not_found"],
     example: {
-      path: { id: RUN },
-      answer: COST_EXPLAINED,
+      path: { id: EXAMPLE_RUN },
       needs: ["openRun", "appendEvents", "finishRun"],
     },
   },

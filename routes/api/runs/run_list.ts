@@ -19,7 +19,6 @@ import { decodeCursor, encodeCursor, queryOf } from "../../http/query.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
 import { cursorOf, dayOrInstant, idOf, limitOf, runStatus, slug } from "../../openapi/fields.ts";
 import * as shape from "../../openapi/wire.ts";
-import { ROW } from "./examples.ts";
 import { runKind, runRow, runTrait } from "./run_json.ts";
 
 interface RunPage extends RunListPage {
@@ -160,12 +159,6 @@ export const RUN_LISTS = endpoints("Runs", {
     answers: ok("A page of runs.", runListPage),
     example: {
       query: { agent: "researcher", status: "success", limit: "10" },
-      answer: {
-        runs: [ROW],
-        cursor: null,
-        window: { from: null, to: null, defaulted: false },
-        searched_to: null,
-      },
       needs: ["openRun", "appendEvents", "finishRun"],
     },
   },

@@ -25,8 +25,7 @@ import { answerWrite, fail } from "../../http/answer.ts";
 import { parseContext } from "../../http/context.ts";
 import { TurnClock } from "../../http/in_turns.ts";
 import { ACK_HEADERS, answered, endpoints, written } from "../../openapi/describe.ts";
-import { idOf, traceparent } from "../../openapi/fields.ts";
-import { EVENT, RUN } from "./examples.ts";
+import { EXAMPLE_RUN, idOf, traceparent } from "../../openapi/fields.ts";
 import { scoreValue } from "./run_json.ts";
 import { conflictProblem, openedRun, openRun } from "./runs.ts";
 import * as shape from "../../openapi/wire.ts";
@@ -118,18 +117,11 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
     idempotency: "id",
     example: {
       body: {
-        id: RUN,
+        id: EXAMPLE_RUN,
         agent: "researcher",
         started_at: "2026-11-21T12:00:00Z",
         customer_id: "acme",
         metadata: { env: "prod" },
-      },
-      answer: {
-        id: RUN,
-        agent: "researcher",
-        started_at: "2026-11-21T12:00:00.000Z",
-        received_at: "2026-11-21T12:00:00.215Z",
-        status: "running",
       },
     },
   },
@@ -164,10 +156,10 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
     errors: ["invalid_id", "missing_field", "unknown_region", "batch_too_large", "id_conflict"],
     idempotency: "item",
     example: {
-      path: { id: RUN },
+      path: { id: EXAMPLE_RUN },
       body: {
         events: [{
-          id: EVENT.id,
+          id: "evt_eu_019aa6b2c8b87e1f8a9b0c1d2e3f0001",
           type: "llm_call",
           ts: "2026-11-21T12:00:04Z",
           data: {
@@ -178,7 +170,6 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
           },
         }],
       },
-      answer: { accepted: 1, duplicates: 0 },
     },
   },
   finishRun: {
@@ -220,18 +211,10 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
     links: ["getRun", "getRunCost", "addScore"],
     idempotency: "id",
     example: {
-      path: { id: RUN },
+      path: { id: EXAMPLE_RUN },
       body: {
         status: "success",
         finished_at: "2026-11-21T12:00:09Z",
-        output: { answer: 42 },
-        scores: { quality: 0.9 },
-      },
-      answer: {
-        id: RUN,
-        status: "success",
-        finished_at: "2026-11-21T12:00:09.000Z",
-        received_at: "2026-11-21T12:00:09.120Z",
         output: { answer: 42 },
         scores: { quality: 0.9 },
       },
@@ -275,16 +258,8 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
     errors: ["invalid_id", "missing_field", "unknown_region", "score_cap_reached", "id_conflict"],
     idempotency: "id",
     example: {
-      path: { id: RUN },
+      path: { id: EXAMPLE_RUN },
       body: { id: SCORE, name: "helpful", value: true, source: "review" },
-      answer: {
-        id: SCORE,
-        run_id: RUN,
-        name: "helpful",
-        value: true,
-        source: "review",
-        received_at: "2026-11-21T12:00:09.300Z",
-      },
     },
   },
 });

@@ -112,7 +112,6 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
     summary: "Check liveness",
     description: "Returns 200 and the version while the process is running.",
     answers: ok("Running.", health),
-    example: { answer: { status: "ok", version: VERSION } },
   },
   getReadiness: {
     route: "GET /readyz",
@@ -128,7 +127,6 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
     description: "Returns 200 while the store responds and the process is not shutting down.",
     answers: ok("Ready.", readiness),
     errors: ["storage_unavailable", "shutting_down"],
-    example: { answer: { status: "ready" } },
   },
   getMetrics: {
     route: "GET /metrics",
@@ -153,7 +151,6 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
       "metrics of all requests, the store, the worker and the process, without a breakdown by team.",
     answers: ok("The metrics.", textBody("text/plain")),
     errors: ["storage_unavailable"],
-    example: { answer: "# HELP runledger_http_requests_total …" },
   },
   getDescription: {
     route: "GET /openapi.json",
@@ -164,7 +161,6 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
       "requests.",
     headers: ifNoneMatch,
     answers: tagged("The document.", anyObject, "Cache-Control"),
-    example: { answer: { openapi: "3.1.1", info: { title: "Runledger" } } },
   },
   getDocs: {
     route: "GET /docs",
@@ -175,6 +171,5 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
       "This API as an HTML page with search and example requests. It loads nothing from other hosts.",
     headers: ifNoneMatch,
     answers: tagged("The page.", textBody("text/html"), "Cache-Control"),
-    example: { answer: "<!DOCTYPE html>…" },
   },
 });

@@ -205,18 +205,6 @@ const ofModels = {
     .describe("Calls to models of this provider."),
 };
 
-const CALL_TOKENS = { llm_calls: 1, input_tokens: 900, output_tokens: 80, cached_input_tokens: 0 };
-const NONE = { llm_calls: 0, input_tokens: 0, output_tokens: 0, cached_input_tokens: 0 };
-const EXAMPLE_SUMS = {
-  runs: 1,
-  successful_runs: 1,
-  cost_usd: 0.0013,
-  cost_per_successful_run: 0.0013,
-  events: 1,
-  ...CALL_TOKENS,
-  unpriced: NONE,
-};
-
 /** Spend and usage endpoints. */
 export const SPEND_ENDPOINTS = endpoints("Spend", {
   getSpend: {
@@ -243,14 +231,6 @@ export const SPEND_ENDPOINTS = endpoints("Spend", {
     answers: ok("The current aggregates.", spendAnswer),
     example: {
       query: { group_by: "agent", from: "2026-11-01", to: "2026-11-30", customer_id: "acme" },
-      answer: {
-        from: "2026-11-01",
-        to: "2026-11-30",
-        group_by: "agent",
-        filters: { customer_id: "acme" },
-        totals: EXAMPLE_SUMS,
-        groups: [{ key: "researcher", ...EXAMPLE_SUMS }],
-      },
       needs: ["openRun", "appendEvents", "finishRun"],
     },
   },
@@ -271,13 +251,6 @@ export const SPEND_ENDPOINTS = endpoints("Spend", {
     answers: ok("The models.", unpricedAnswer),
     example: {
       query: { from: "2026-11-01", to: "2026-11-30" },
-      answer: {
-        from: "2026-11-01",
-        to: "2026-11-30",
-        models: [],
-        models_left_out: 0,
-        estimate_total_usd: 0,
-      },
     },
   },
   getUsage: {
@@ -296,17 +269,6 @@ export const SPEND_ENDPOINTS = endpoints("Spend", {
     answers: tagged("Usage of the month.", usageAnswer),
     example: {
       query: { month: "2026-11" },
-      answer: {
-        month: "2026-11",
-        used: 3,
-        included: 25_000_000,
-        ratio: 1.2e-7,
-        state: "normal",
-        projected: 4,
-        resets_at: "2026-12-01T00:00:00.000Z",
-        notices: [],
-        months: [{ month: "2026-11", used: 3, state: "normal" }],
-      },
       needs: ["openRun", "appendEvents", "finishRun"],
     },
   },
