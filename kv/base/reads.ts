@@ -121,7 +121,7 @@ export function countBytes(bytes: number): void {
   current.getStore()?.count(0, bytes);
 }
 
-/** What rows are read with. */
+/** Handle for reads, and the limits that they depend on. */
 export interface ReadHandles {
   readonly reader: Deno.Kv;
   readonly limits: Pick<BackEnd, "mayRepeat">;
