@@ -1,42 +1,51 @@
 /**
- * Sends the messages of channels: claims a try, sends it, and stores its result.
+ * Sends the messages of channels: claims a try, sends it, and has its result stored.
+ *
+ * A channel has one try at a time. The try is claimed in a commit before anything leaves, and its
+ * result is stored in another one. If that commit never happens, the claim ends after 60 s, and the
+ * same messages are sent again (decision 85).
  *
  * @module
  */
 import {
-  afterOutcome,
-  afterTry,
   BROKEN_MS,
   channelWork,
+  CLAIM_MS,
   type Delivery,
-  hasEnded,
-  type Outcome,
+  ended,
+  isBlocked,
+  isClaimed,
+  planTry,
+  RETRY_AFTER_MS_MAX,
   type StoredHealth,
-  untried,
+  triedAtOnce,
 } from "../../domain/channels/delivery.ts";
+import type { Channel } from "../../domain/channels/channel.ts";
 import type { Sender } from "../../domain/channels/sender.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { Environment } from "../../domain/core/environment.ts";
+import type { Team } from "../../domain/teams/team.ts";
 import type { Work, WorkHandler } from "../../domain/work/work.ts";
 import { FAILURE_PAUSE_MS } from "../../runtime/loop.ts";
 import type { LabeledCounter } from "../../runtime/metrics.ts";
 import { keys } from "../base/keys.ts";
-import { getEntry, type Store } from "../store.ts";
+import { getEntry, getMany, newRowName, type Store } from "../store.ts";
+import { workKey } from "../work/store.ts";
 import type { KvSet } from "../writer/group.ts";
-import { type Claim, claimTry, earliest } from "./claim.ts";
 import {
-  brokenRows,
   changeChannel,
+  type ChannelChange,
+  type ChannelPlan,
   endedRows,
   lookRow,
-  NEEDS_SECRET,
   queuedRow,
   type QueueOf,
+  type QueueRow,
   readDeliveries,
   readQueue,
-  reportRows,
-  troubleRows,
+  readWaits,
 } from "./delivery_rows.ts";
+import { type Claim, earliest, endUntried, needSecret, storeResult } from "./results.ts";
 import type { OpenChannel } from "./seal.ts";
 
 export interface ChannelWorkDeps {
@@ -50,9 +59,6 @@ export interface ChannelWorkDeps {
 
 /** Times that the result of a try is stored, because the messages are sent again otherwise. */
 const STORE_ATTEMPTS = 5;
-
-/** Milliseconds until a channel whose secrets cannot be opened is looked at again. */
-const SECRET_LOOK_MS = 3_600_000;
 
 /** Creates the handlers of channels and of slow ones. */
 export function createChannelWork(deps: ChannelWorkDeps): readonly WorkHandler[] {
@@ -129,132 +135,181 @@ function requestId(deliveries: readonly Delivery[]): string {
   return deliveries.length === 1 ? first : `${first}.${deliveries.length}.${last}`;
 }
 
-/** Changes of the end of a claim. */
-interface ClaimEnd {
+/** First rows of a queue that one look reads in addition to those that one try sends. */
+const ROWS_BEHIND = 10;
+
+/** Deliveries that one commit ends: it fits the largest ones. */
+const ENDED_PER_COMMIT = 20;
+
+/** One look. */
+interface Looking extends QueueOf {
+  readonly nowMs: number;
   readonly health: StoredHealth;
-  readonly sets?: readonly KvSet[];
-  readonly deletes?: readonly Deno.KvKey[];
-  /** Deliveries that leave the queue or move in it; absent for none. */
-  readonly moved?: readonly Delivery[];
-  /** Time of the next look, unix milliseconds; absent if it follows from the queue. */
-  readonly lookAt?: number | undefined;
+  /** The row that caused it. */
+  readonly row: Work;
+  readonly due: Deno.KvEntryMaybe<unknown>;
 }
 
-/** Stores the result of a try; returns the deliveries after it, none if the claim has ended. */
-async function storeResult(
-  store: Store,
-  claim: Claim,
-  outcome: Outcome,
-  random: number,
-): Promise<readonly Delivery[]> {
-  const { team: { id: team }, channel } = claim;
-  const nowMs = outcome.endMs;
-  let tried: readonly Delivery[] = [];
-  const isStored = await endClaim(store, claim, nowMs, async (before) => {
-    const deliveries = await readClaimed(store, claim);
-    // All get the same time, so that they are tried again together.
-    tried = deliveries.map((delivery) => afterTry(delivery, outcome, random));
-    const health = afterOutcome(before, channel.settings.type, outcome);
-    const hasDead = tried.some(({ state }) => state === "dead");
-    return {
-      health,
-      moved: tried,
-      sets: [
-        ...tried.flatMap((delivery) => [
-          ...endedRows(team, delivery),
-          ...queuedRow(team, delivery),
-        ]),
-        ...await troubleRows(store, team, before, health, nowMs, hasDead),
-        ...reportRows(team, channel.slug, before, health, nowMs),
-        ...brokenRows(team, channel.slug, before, health, nowMs),
-      ],
-      deletes: deliveries.flatMap((delivery) => queuedRow(team, delivery)).map(({ key }) => key),
-    };
-  });
-  return isStored ? tried : [];
+interface Planned extends ChannelPlan<Claim | null> {
+  /** Deliveries that end without a try. */
+  readonly ended?: readonly Delivery[];
 }
 
-/** Ends a claim because the secrets of the channel cannot be opened. */
-async function needSecret(store: Store, claim: Claim, nowMs: number): Promise<void> {
-  await endUntried(store, claim, nowMs, (before) => {
-    const health: StoredHealth = { ...before, state: "needs_secret", lastError: NEEDS_SECRET };
-    const { team, channel: { slug } } = claim;
-    return {
-      health,
-      sets: reportRows(team.id, slug, before, health, nowMs),
-      lookAt: nowMs + SECRET_LOOK_MS,
-    };
-  });
-}
-
-/** Ends a claim whose deliveries wait as before. */
-async function endUntried(
-  store: Store,
-  claim: Claim,
+/**
+ * Claims the next try of a channel; null if none is due.
+ *
+ * @param onEnded called with the deliveries that have ended without a try
+ */
+async function claimTry(
+  { store, team, channel }: QueueOf,
+  row: Work,
   nowMs: number,
-  endOf: (health: StoredHealth) => Pick<ClaimEnd, "health" | "sets" | "lookAt">,
-): Promise<void> {
-  const { team: { id: team } } = claim;
-  await endClaim(store, claim, nowMs, async (before) => {
-    const { health, sets = [], lookAt } = endOf({ ...before, claim: null });
-    const waiting = (await readClaimed(store, claim))
-      .filter((delivery) => !hasEnded(delivery)).map(untried);
-    return {
-      health,
+  onEnded: (deliveries: readonly Delivery[]) => void,
+): Promise<Claim | null> {
+  let endedNow: readonly Delivery[] = [];
+  const claim = await changeChannel<Claim | null>(store, team, channel, async (health) => {
+    // Read before the queue: a delivery that is added meanwhile changes or adds a row.
+    const due = await getEntry(store, workKey(row));
+    endedNow = [];
+    if (due.versionstamp === null) return { result: null, change: null };
+    const planned = await plan({ store, team, channel, nowMs, health, row, due });
+    endedNow = planned.ended ?? [];
+    return planned;
+  });
+  onEnded(endedNow);
+  return claim;
+}
+
+async function plan(looking: Looking): Promise<Planned> {
+  const { store, health, nowMs, team: id, channel: slug } = looking;
+  if (health.claim !== null && isClaimed(health, nowMs)) {
+    return nothing(looking, health.claim.until);
+  }
+  const [teamEntry, configEntry] = await getMany(store, [
+    keys.team(id),
+    keys.configObject(id, "channel", slug),
+  ]);
+  const team = teamEntry?.value as Team | null;
+  const channel = configEntry?.value as Channel | null;
+  if (team === null || channel === null || !channel.settings.enabled) {
+    const rows = await readQueue(looking, ENDED_PER_COMMIT);
+    const isLast = rows.length < ENDED_PER_COMMIT;
+    return await planEnd(looking, rows, "cancelled", isLast, channel === null);
+  }
+  if (isBlocked(health)) {
+    const rows = await readQueue(looking, ENDED_PER_COMMIT);
+    const overdue = rows.filter(({ at }) => at + BROKEN_MS <= nowMs);
+    if (overdue.length > 0) return await planEnd(looking, overdue, "dead", false, false);
+    const [first] = rows;
+    if (health.state === "broken") {
+      return nothing(looking, first === undefined ? null : first.at + BROKEN_MS);
+    }
+  }
+  return await planClaim(looking, team, channel);
+}
+
+/** Plans the end of waiting deliveries without a try. */
+async function planEnd(
+  looking: Looking,
+  rows: readonly QueueRow[],
+  state: "cancelled" | "dead",
+  isLast: boolean,
+  isDeleted: boolean,
+): Promise<Planned> {
+  const { team, nowMs, health } = looking;
+  const deliveries = await readDeliveries(looking, rows.map(({ id }) => id));
+  const over = deliveries.map((delivery) => ended(delivery, state));
+  const after = isLast && isDeleted ? null : { ...health, claim: null };
+  return {
+    result: null,
+    ended: over,
+    change: changed(looking, isLast ? null : nowMs, after, {
+      sets: over.flatMap((delivery) => endedRows(team, delivery)),
+      deletes: rows.map(({ key }) => key),
+    }),
+  };
+}
+
+/** Claims the next try, if one is due. */
+async function planClaim(looking: Looking, team: Team, channel: Channel): Promise<Planned> {
+  const { health, nowMs, row } = looking;
+  const { notBefore } = health;
+  // A longer pause was set before the clock was set back.
+  if (notBefore > nowMs && notBefore <= nowMs + RETRY_AFTER_MS_MAX) {
+    return nothing(looking, notBefore);
+  }
+  const max = triedAtOnce(channel.settings.type);
+  const rows = await readQueue(looking, max + ROWS_BEHIND);
+  const { group, moved } = planTry(rows, await readWaits(looking, rows, nowMs), max, nowMs);
+  // The row said that the channel is not slow: another one waits for a slot of slow channels.
+  if (group.length > 0 && row.kind !== channelWork(health)) return nothing(looking, nowMs);
+  const [deliveries, later] = await Promise.all([
+    readDeliveries(looking, group),
+    readDeliveries(looking, [...moved.keys()]),
+  ]);
+  const movedRows = later.map((delivery) => ({
+    ...delivery,
+    nextAt: moved.get(delivery.id) ?? delivery.nextAt,
+  }));
+  const claimed = new Set(deliveries.map(({ id }) => id));
+  // A row whose delivery was removed is removed too; that of a claimed one stays until the result.
+  const isLeft = ({ id }: QueueRow) => moved.has(id) || (group.includes(id) && !claimed.has(id));
+  const rest = {
+    sets: movedRows.flatMap((value) => [
+      { key: keys.delivery(team.id, value.id), value },
+      ...queuedRow(team.id, value),
+    ]),
+    deletes: rows.filter(isLeft).map(({ key }) => key),
+  };
+  if (deliveries.length === 0) {
+    const waiting = rows.filter(({ id }) => !group.includes(id))
+      .map(({ id, at }) => moved.get(id) ?? at);
+    // After messages that wait for others there may be ones that are due.
+    const isMore = group.length > 0 || (moved.size > 0 && rows.length === max + ROWS_BEHIND);
+    const nextMs = isMore ? nowMs : earliest(waiting);
+    return { result: null, change: changed(looking, nextMs, { ...health, claim: null }, rest) };
+  }
+  const claim = { name: newRowName(), until: nowMs + CLAIM_MS, kind: channelWork(health) };
+  const sending = deliveries.map((delivery): Delivery => (
+    { ...delivery, state: "sending", leaseUntil: claim.until }
+  ));
+  return {
+    result: { name: claim.name, team, channel, deliveries: sending },
+    change: changed(looking, claim.until, { ...health, claim }, {
       sets: [
-        ...sets,
-        ...waiting.map((value) => ({ key: keys.delivery(team, value.id), value })),
-        ...await troubleRows(store, team, before, health, nowMs),
+        ...rest.sets,
+        ...sending.map((value) => ({ key: keys.delivery(team.id, value.id), value })),
       ],
-      lookAt,
-    };
-  });
+      deletes: rest.deletes,
+    }),
+  };
 }
 
-function readClaimed(store: Store, { team, deliveries }: Claim): Promise<Delivery[]> {
-  return readDeliveries({ store, team: team.id }, deliveries.map(({ id }) => id));
+/** Returns a look that finds nothing to do before a time; null for never. */
+function nothing(looking: Looking, nextMs: number | null): Planned {
+  return { result: null, change: changed(looking, nextMs, looking.health) };
 }
 
-/** Commits the end of a claim and files the next look; returns false if the claim has ended. */
-async function endClaim(
-  store: Store,
-  claim: Claim,
-  nowMs: number,
-  plan: (health: StoredHealth) => Promise<ClaimEnd>,
-): Promise<boolean> {
-  const [team, channel] = [claim.team.id, claim.channel.slug];
-  return await changeChannel(store, team, channel, async (health) => {
-    if (health.claim?.name !== claim.name) return { result: false, change: null };
-    const { until, kind } = health.claim;
-    // Read before the queue: a look that leaves a new delivery to this commit changes the row.
-    const lease = await getEntry(store, lookRow(kind, team, channel, until, nowMs).key);
-    const end = await plan(health);
-    const nextMs = end.lookAt ?? await nextLookMs({ store, team, channel }, end);
-    const next = nextMs === null
-      ? []
-      : [lookRow(channelWork(end.health), team, channel, nextMs, nowMs)];
-    const isNext = next.some(({ key }) => key.join() === lease.key.join());
-    return {
-      result: true,
-      change: {
-        health: end.health,
-        checks: [lease],
-        sets: [...end.sets ?? [], ...next],
-        deletes: [...end.deletes ?? [], ...isNext ? [] : [lease.key]],
-      },
-    };
-  });
+interface Rows {
+  readonly sets: readonly KvSet[];
+  readonly deletes: readonly Deno.KvKey[];
 }
 
-/** Returns the time of the next look at a channel; null if nothing waits. */
-async function nextLookMs(
-  queue: QueueOf,
-  { health, moved = [] }: ClaimEnd,
-): Promise<number | null> {
-  const rows = await readQueue(queue, moved.length + 1);
-  const others = rows.filter(({ id }) => !moved.some((delivery) => delivery.id === id));
-  const times = [...others.map(({ at }) => at), ...moved.flatMap(({ nextAt }) => nextAt ?? [])];
-  const next = earliest(times);
-  if (next === null) return null;
-  return Math.max(next + (health.state === "broken" ? BROKEN_MS : 0), health.notBefore);
+/** Returns the change that replaces the row by one at the next look; null for none. */
+function changed(
+  { team, channel, due, nowMs, health: before }: Looking,
+  nextMs: number | null,
+  health: StoredHealth | null,
+  { sets, deletes }: Rows = { sets: [], deletes: [] },
+): ChannelChange {
+  const next = nextMs === null
+    ? []
+    : [lookRow(channelWork(health ?? before), team, channel, nextMs, nowMs)];
+  const isNext = next.some(({ key }) => key.join() === due.key.join());
+  return {
+    health,
+    checks: [due],
+    sets: [...sets, ...next],
+    deletes: [...deletes, ...isNext ? [] : [due.key]],
+  };
 }
