@@ -1,5 +1,5 @@
 /**
- * The feed of changes: its rows, their reader, and those who wait for a change.
+ * Reads the feed of changes.
  *
  * @module
  */
@@ -8,21 +8,12 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { CHANGES_PAGE_CHARS_MAX } from "../../domain/core/limits.ts";
 import { summedRowOf } from "../../domain/runs/list.ts";
 import { inTime } from "../base/retry.ts";
-import {
-  ENTRIES_PER_COMMIT_MAX,
-  type EntryToAdd,
-  type EntryToRemove,
-  readEntries,
-  type StoredEntry,
-} from "../index/entries.ts";
+import { ENTRIES_PER_COMMIT_MAX, readEntries, type StoredEntry } from "../index/entries.ts";
 import { keys } from "../base/keys.ts";
 import { groupsOf, outsideScope } from "../base/reads.ts";
-import { readSummaries, type RunUpdate, type TeamRef, tombstoneRow } from "../runs/heads.ts";
+import { readSummaries, type TeamRef } from "../runs/heads.ts";
 import { lastChangeOf } from "../team/team_rows.ts";
 import { getAll, getValue, listRows, type Store } from "../store.ts";
-import { EventEmitter } from "node:events";
-import { type ChangeNumbers, numbersAfter } from "../../domain/runs/summary.ts";
-import type { KvSet } from "../writer/group.ts";
 
 /** Changes whose summaries are read in one batch. */
 const CHANGES_AT_ONCE = 50;
@@ -32,8 +23,11 @@ const CHANGES_AT_ONCE = 50;
  */
 const DELETED_CHARS = 150, ROW_CHARS = 700, MODEL_CHARS = 160;
 
-/** Creates the store; the notifier is shared by all code that changes runs in this process. */
-export function createChangeStore(store: Store, notifier: ChangeNotifier): ChangeStore {
+/** Creates the store; all code that changes runs in this process notifies the listeners. */
+export function createChangeStore(
+  store: Store,
+  { listen }: Pick<ChangeStore, "listen">,
+): ChangeStore {
   return {
     page: (team, after, limit, charsMax = CHANGES_PAGE_CHARS_MAX) =>
       store.reads.run(team, () => readPage({ store, team }, after, limit, charsMax)),
@@ -41,7 +35,7 @@ export function createChangeStore(store: Store, notifier: ChangeNotifier): Chang
     // Its number depends on the wait: it is not debited from the request rate and takes no read slot.
     version: (team, run, withJudges = false) =>
       inTime(outsideScope(() => readVersion({ store, team }, run, withJudges)), store.deadlines),
-    listen: (team, run, changed) => notifier.listen(team, run, changed),
+    listen,
   };
 }
 
@@ -127,76 +121,6 @@ function charsOf(change: RunChange): number {
 
 function lengthOf(name: string | null): number {
   return name?.length ?? 0;
-}
-
-/** Notifies listeners of the changes of a team or of one of its runs. */
-export class ChangeNotifier {
-  /** Events have the name of a team, or of a team and a run. */
-  readonly #events = new EventEmitter().setMaxListeners(0);
-
-  /** Calls back after each commit that changes the team, or this run, until disposed. */
-  listen(team: TeamId, run: RunId | null, changed: () => void): Disposable {
-    const name = nameOf(team, run);
-    this.#events.on(name, changed);
-    return { [Symbol.dispose]: () => void this.#events.off(name, changed) };
-  }
-
-  /** Notifies the listeners of a team and of these runs, after the commit is on disk. */
-  notify(team: TeamId, runs: readonly RunId[]): void {
-    this.#events.emit(nameOf(team, null));
-    for (const run of runs) this.#events.emit(nameOf(team, run));
-  }
-}
-
-function nameOf(team: TeamId, run: RunId | null): string {
-  return `${team} ${run ?? ""}`;
-}
-
-/** Changes of the feed by one commit. */
-export interface FeedChange {
-  readonly added: readonly EntryToAdd[];
-  readonly removed: readonly EntryToRemove[];
-  /** Tombstones of deleted runs, with the number of the deletion: it lets a later commit find it. */
-  readonly sets: readonly KvSet[];
-  /** Change numbers of the runs whose summary changes. */
-  readonly numbers: ReadonlyMap<RunId, ChangeNumbers>;
-  /** Number of the latest change once this is committed. */
-  readonly lastChange: number;
-}
-
-/**
- * Numbers the changes of runs. A run's earlier entry is removed, so each run has one.
- *
- * @param judged runs whose checks were judged
- * @param last number of the latest change so far
- */
-export function feedChange(
-  team: TeamId,
-  changes: readonly RunUpdate[],
-  judged: ReadonlySet<RunId>,
-  last: number,
-): FeedChange {
-  const order = keys.changes(team);
-  const added: EntryToAdd[] = [];
-  const removed: EntryToRemove[] = [];
-  const sets: KvSet[] = [];
-  const numbers = new Map<RunId, ChangeNumbers>();
-  let number = last;
-  for (const { run: { id }, before, after, deletion = null } of changes) {
-    if (after === before && deletion === null) continue;
-    if (before?.changes !== undefined) {
-      const { changes: { latest }, blocks = [] } = before;
-      removed.push({ order, at: latest, run: id, blocks });
-    }
-    if (after !== null) {
-      numbers.set(id, numbersAfter(before, after, ++number, judged.has(id)));
-      added.push({ order, at: number, run: id, value: true, mayShare: true });
-    } else if (deletion !== null) {
-      sets.push({ key: tombstoneRow(team, deletion), value: ++number });
-      added.push({ order, at: number, run: id, value: deletion.deletedAt, mayShare: false });
-    }
-  }
-  return { added, removed, sets, numbers, lastChange: number };
 }
 
 /** Returns the feed row of a deletion, from the value of its tombstone's expiry entry. */

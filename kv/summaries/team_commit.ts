@@ -8,8 +8,10 @@
  *
  * @module
  */
+import { EventEmitter } from "node:events";
 import { LRUCache } from "lru-cache";
 import type { StampSource } from "../../domain/alerts/incident.ts";
+import type { ChangeStore } from "../../domain/feed/changes.ts";
 import { CHECK_STATUSES } from "../../domain/runs/check_result.ts";
 import { KeyedMutex } from "../../runtime/fair_slots.ts";
 import { LabeledCounter } from "../../runtime/metrics.ts";
@@ -21,7 +23,6 @@ import { BACK_ENDS, type WriteSize } from "../base/limits.ts";
 import { groupsOf } from "../base/reads.ts";
 import { LOST, untilCommitted, untilCommittedInTime } from "../base/retry.ts";
 import { keys, newRowName } from "../base/keys.ts";
-import { ChangeNotifier } from "../feed/changes.ts";
 import { readHeads, recallHeads, type RunUpdate, type SummarizedHead } from "../runs/heads.ts";
 import type { Store } from "../store.ts";
 import { type TeamChanges, type TeamPlan, TeamRowCache, type TeamRows } from "../team/team_rows.ts";
@@ -78,6 +79,29 @@ interface UpdateSteps {
   readonly done: OnCommitted;
   /** Returns at most `max` keys to delete with a commit that has room: they need none of their own. */
   readonly deletes?: (max: number) => readonly Deno.KvKey[];
+}
+
+/** Notifies listeners of the changes of a team or of one of its runs. */
+export class ChangeNotifier {
+  /** Events have the name of a team, or of a team and a run. */
+  readonly #events = new EventEmitter().setMaxListeners(0);
+
+  /** Calls back after each commit that changes the team, or this run, until disposed. */
+  readonly listen: ChangeStore["listen"] = (team, run, changed) => {
+    const name = nameOf(team, run);
+    this.#events.on(name, changed);
+    return { [Symbol.dispose]: () => void this.#events.off(name, changed) };
+  };
+
+  /** Notifies the listeners of a team and of these runs, after the commit is on disk. */
+  notify(team: TeamId, runs: readonly RunId[]): void {
+    this.#events.emit(nameOf(team, null));
+    for (const run of runs) this.#events.emit(nameOf(team, run));
+  }
+}
+
+function nameOf(team: TeamId, run: RunId | null): string {
+  return `${team} ${run ?? ""}`;
 }
 
 /** Changes teams. All code that changes runs, monitors and incidents in one process shares it. */

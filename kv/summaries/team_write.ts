@@ -9,7 +9,7 @@ import { agentRunOf } from "../../domain/agents/agents.ts";
 import type { AlertWork } from "../../domain/alerts/signal.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { monthOf } from "../../domain/core/time.ts";
-import type { RunSummary } from "../../domain/runs/summary.ts";
+import { type ChangeNumbers, numbersAfter, type RunSummary } from "../../domain/runs/summary.ts";
 import { type ContributionChange, differencesOf } from "../../domain/spend/rollup.ts";
 import { changeActivity } from "../agents/agents.ts";
 import { type AlertDeps, countsRow, NO_ALERTS, planAlerts } from "../alerts/rows.ts";
@@ -26,11 +26,10 @@ import {
 import { keys } from "../base/keys.ts";
 import { NO_RESULTS, planResults } from "../checks/results.ts";
 import type { ConfigCache, PreparedConfig } from "../config/prepared.ts";
-import { type FeedChange, feedChange } from "../feed/changes.ts";
 import { outcomeRows } from "../monitors/outcomes.ts";
 import { NO_ROWS } from "../monitors/rows.ts";
 import { indexChange, type Orders } from "../run_list/run_index.ts";
-import type { RunRows, RunUpdate } from "../runs/heads.ts";
+import { type RunRows, type RunUpdate, tombstoneRow } from "../runs/heads.ts";
 import { changeRemovedRuns, changeRollups } from "../spend/rollups.ts";
 import type { Store } from "../store.ts";
 import {
@@ -196,6 +195,53 @@ export function usageSet(team: TeamId, nowMs: number): KvSet {
   // The work of an earlier row may be over when this is stored.
   const at = (Math.floor(nowMs / USAGE_STEP_MS) + 1) * USAGE_STEP_MS;
   return workSet({ at, kind: "quota", team, name: monthOf(at) });
+}
+
+/** Changes of the feed by one commit. */
+interface FeedChange {
+  readonly added: readonly EntryToAdd[];
+  readonly removed: readonly EntryToRemove[];
+  /** Tombstones of deleted runs, with the number of the deletion: it lets a later commit find it. */
+  readonly sets: readonly KvSet[];
+  /** Change numbers of the runs whose summary changes. */
+  readonly numbers: ReadonlyMap<RunId, ChangeNumbers>;
+  /** Number of the latest change once this is committed. */
+  readonly lastChange: number;
+}
+
+/**
+ * Numbers the changes of runs. A run's earlier entry is removed, so each run has one.
+ *
+ * @param judged runs whose checks were judged
+ * @param last number of the latest change so far
+ */
+function feedChange(
+  team: TeamId,
+  changes: readonly RunUpdate[],
+  judged: ReadonlySet<RunId>,
+  last: number,
+): FeedChange {
+  const order = keys.changes(team);
+  const added: EntryToAdd[] = [];
+  const removed: EntryToRemove[] = [];
+  const sets: KvSet[] = [];
+  const numbers = new Map<RunId, ChangeNumbers>();
+  let number = last;
+  for (const { run: { id }, before, after, deletion = null } of changes) {
+    if (after === before && deletion === null) continue;
+    if (before?.changes !== undefined) {
+      const { changes: { latest }, blocks = [] } = before;
+      removed.push({ order, at: latest, run: id, blocks });
+    }
+    if (after !== null) {
+      numbers.set(id, numbersAfter(before, after, ++number, judged.has(id)));
+      added.push({ order, at: number, run: id, value: true, mayShare: true });
+    } else if (deletion !== null) {
+      sets.push({ key: tombstoneRow(team, deletion), value: ++number });
+      added.push({ order, at: number, run: id, value: deletion.deletedAt, mayShare: false });
+    }
+  }
+  return { added, removed, sets, numbers, lastChange: number };
 }
 
 /**

@@ -19,7 +19,7 @@ import { LiveJob } from "../../jobs/live_feed.ts";
 import { changeCursor } from "../../routes/api/feed/changes.ts";
 import { BytesInFlight } from "../../routes/http/bytes_in_flight.ts";
 import { LiveStream, type ReadPage } from "../../routes/api/feed/live_stream.ts";
-import { ChangeNotifier } from "../../kv/feed/changes.ts";
+import { ChangeNotifier } from "../../kv/summaries/team_commit.ts";
 import { readHeads } from "../../kv/runs/heads.ts";
 import { open, processAll, run, runsOf, TEAM } from "../support/builders/stored_runs.ts";
 import { TempStore } from "../support/harness/temp_store.ts";

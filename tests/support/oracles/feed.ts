@@ -3,7 +3,8 @@ import { assert, assertEquals } from "@std/assert";
 import type { RunId, TeamId } from "../../../domain/core/ids.ts";
 import type { RunChange } from "../../../domain/feed/changes.ts";
 import { listRowOf } from "../../../domain/runs/list.ts";
-import { ChangeNotifier, createChangeStore } from "../../../kv/feed/changes.ts";
+import { createChangeStore } from "../../../kv/feed/changes.ts";
+import { ChangeNotifier } from "../../../kv/summaries/team_commit.ts";
 import { readHeads } from "../../../kv/runs/heads.ts";
 import type { Store } from "../../../kv/store.ts";
 

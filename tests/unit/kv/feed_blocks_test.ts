@@ -3,7 +3,8 @@ import { assert, assertEquals } from "@std/assert";
 import { ReadScope } from "../../../domain/core/read_scope.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { readScopes } from "../../../kv/base/reads.ts";
-import { ChangeNotifier, createChangeStore } from "../../../kv/feed/changes.ts";
+import { createChangeStore } from "../../../kv/feed/changes.ts";
+import { ChangeNotifier } from "../../../kv/summaries/team_commit.ts";
 import { Follower } from "../../support/oracles/feed.ts";
 import {
   finish,

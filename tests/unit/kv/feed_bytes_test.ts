@@ -7,7 +7,8 @@ import {
   RUN_MODELS_MAX,
 } from "../../../domain/core/limits.ts";
 import { ReadScope } from "../../../domain/core/read_scope.ts";
-import { ChangeNotifier, createChangeStore } from "../../../kv/feed/changes.ts";
+import { createChangeStore } from "../../../kv/feed/changes.ts";
+import { ChangeNotifier } from "../../../kv/summaries/team_commit.ts";
 import { readScopes } from "../../../kv/base/reads.ts";
 import { Follower } from "../../support/oracles/feed.ts";
 import { NOON } from "../../support/harness/harness.ts";
