@@ -198,15 +198,6 @@ inFolder.test("restore: a damaged, newer or missing backup changes nothing", asy
   assertEquals(await valueIn(path), "stays");
 });
 
-Deno.test("backup and restore: a wrong command line is reported with exit code 2", async () => {
-  for (const tool of [backup, runRestore]) {
-    for (const args of [[], ["a", "b"], ["a", "--vk=x"]]) {
-      assertEquals((await run(tool, ...args)).code, 2, args.join(" "));
-    }
-    assertEquals((await run(tool, "--help")).code, 0);
-  }
-});
-
 inFolder.test("backup and restore: the key of sealed secrets is copied with the ledger, and replaced ones are kept", async (folder) => {
   const [ledger, copy] = [`${folder}/ledger.kv`, `${folder}/backup.kv`];
   await aLedger(ledger, "sealed", { fillers: 1 });

@@ -8,7 +8,7 @@ import { keys } from "../../../kv/base/keys.ts";
 import { jobs } from "../../../tools/jobs.ts";
 import { aFinish, anEvent, aRun, runId } from "../../support/builders/requests.ts";
 import { Harness, NOON } from "../../support/harness/harness.ts";
-import { Folder, Recorder, runTask } from "../../support/harness/tools.ts";
+import { Recorder, runTask } from "../../support/harness/tools.ts";
 
 const FAILURE = new TypeError("the odd one");
 
@@ -133,19 +133,6 @@ Harness.test("jobs: a run without a dead stage cannot be retried", async (h) => 
   assertEquals([code, text], [1, ""]);
   assertStringIncludes(failures[0] ?? "", `${runId(2)} has no dead stage: deno task jobs lists`);
   assertEquals(await isDead(h, 1), true);
-});
-
-Deno.test("jobs: a missing ledger, a wrong option or an unknown run is reported with advice", async () => {
-  await using folder = await Folder.create();
-  const path = `${folder.path}/none.kv`;
-  const io = new Recorder();
-  assertEquals(await jobs([`--kv=${path}`], io), 3);
-  assertStringIncludes(io.failures[0] ?? "", path);
-  assertEquals(await jobs(["--nope"], io), 2);
-  assertEquals(await jobs(["--redrive="], io), 2);
-  assertStringIncludes(io.failures.at(-1) ?? "", "--redrive takes");
-  assertEquals(await jobs(["--help"], io), 0);
-  assertStringIncludes(io.lines.join("\n"), "--redrive=RUN_ID|all");
 });
 
 Deno.test("jobs: as a task next to the running service it lists and retries", async () => {

@@ -1,5 +1,5 @@
-/** Each tool on a ledger of another format, on an empty file, and without a file (R21). */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+/** Each tool on a ledger that it cannot use (R21), and with options that it does not have. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Memory } from "../../../runtime/memory.ts";
 import { keys, LEDGER_FORMAT } from "../../../kv/base/keys.ts";
 import { openStore } from "../../../kv/open.ts";
@@ -28,6 +28,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
   jobs: (io, kv) => jobs([`--kv=${kv}`], io),
   sweep: (io, kv) => sweep([`--kv=${kv}`], io),
   "sweep --dry-run": (io, kv) => sweep(["--dry-run", `--kv=${kv}`], io),
+  "sweep --reports": (io, kv) => sweep(["--reports", `--kv=${kv}`], io),
   export: (io, kv, folder) => runExport([`${folder}/export`, `--kv=${kv}`], io),
   import: async (io, kv, folder) => {
     await Deno.writeTextFile(`${folder}/export`, "");
@@ -72,4 +73,52 @@ inFolder.test("import: a folder that does not exist is refused with 3 (R30)", as
   const io = new Recorder();
   assertEquals(await TOOLS["import"]?.(io, `${folder}/not mounted/new.kv`, folder), 3);
   assertStringIncludes(io.failures.join(), "mount its disk, or create the folder");
+});
+
+Deno.test("tools: a missing ledger is named, refused with 3, and not created", async (t) => {
+  const names = ["backup", "verify", "jobs", "sweep", "sweep --dry-run", "sweep --reports"];
+  for (const name of [...names, "export"]) {
+    await t.step(name, () =>
+      withFolder(async (folder) => {
+        const io = new Recorder();
+        assertEquals(await TOOLS[name]?.(io, `${folder}/none.kv`, folder), 3);
+        assertStringIncludes(io.failures.join(), `${folder}/none.kv`);
+        assertEquals([...Deno.readDirSync(folder)], []);
+      }));
+  }
+});
+
+/** Command lines that a tool refuses, with words of the advice. */
+const WRONG: readonly (readonly [typeof verify, readonly string[], string])[] = [
+  [verify, ["--nope"], "--help"],
+  [jobs, ["--nope"], "--help"],
+  [jobs, ["--redrive="], "--redrive takes"],
+  [sweep, ["--nope"], "--help"],
+  [sweep, ["--dry-run", "--reports"], "--reports"],
+  ...[backup, runRestore].flatMap((tool) =>
+    [[], ["a", "b"], ["a", "--vk=x"]].map((args) => [tool, args, ""] as const)
+  ),
+];
+
+Deno.test("tools: a wrong command line is refused with 2 and advice", async () => {
+  for (const [tool, args, words] of WRONG) {
+    const io = new Recorder();
+    assertEquals(await tool([...args], io), 2, args.join(" "));
+    assertStringIncludes(io.failures.join(), words, args.join(" "));
+  }
+});
+
+Deno.test("tools: --help lists the options and the exit codes", async () => {
+  const helps: readonly (readonly [typeof verify, RegExp])[] = [
+    [verify, /--kv=FILE[^]*Exit codes: 0 exact, 1/],
+    [jobs, /--redrive=RUN_ID\|all/],
+    [sweep, /--dry-run[^]*--reports[^]*Exit codes: 0 done, 1/],
+    [backup, /--kv/],
+    [runRestore, /--kv/],
+  ];
+  for (const [tool, words] of helps) {
+    const io = new Recorder();
+    assertEquals(await tool(["--help"], io), 0);
+    assertMatch(io.lines.join("\n"), words);
+  }
 });

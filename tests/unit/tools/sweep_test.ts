@@ -14,7 +14,7 @@ import {
   runId,
 } from "../../support/builders/requests.ts";
 import { Harness, NOON } from "../../support/harness/harness.ts";
-import { Folder, Recorder, runTask } from "../../support/harness/tools.ts";
+import { Recorder, runTask } from "../../support/harness/tools.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -166,23 +166,6 @@ Harness.test("sweep --reports: one row per night, also next to the running servi
   h.nowMs += 61_000;
   assertMatch((await run(h, "--reports")).lines.join("\n"), /2026-11-22 .*broken off/);
   assertEquals(await h.dump(), before);
-});
-
-Deno.test("sweep: a missing ledger or invalid options are reported with advice", async () => {
-  await using folder = await Folder.create();
-  const path = `${folder.path}/none.kv`;
-  for (const args of [[], ["--dry-run"], ["--reports"]]) {
-    const io = new Recorder();
-    assertEquals(await sweep([`--kv=${path}`, ...args], io), 3);
-    assertStringIncludes(io.failures[0] ?? "", path);
-    assertEquals(await Array.fromAsync(Deno.readDir(folder.path)), []);
-  }
-  const io = new Recorder();
-  assertEquals(await sweep(["--dry-run", "--reports"], io), 2);
-  assertStringIncludes(io.failures[0] ?? "", "--reports");
-  assertEquals(await sweep(["--nope"], io), 2);
-  assertEquals(await sweep(["--help"], io), 0);
-  assertMatch(io.lines.join("\n"), /--dry-run[^]*--reports[^]*Exit codes: 0 done, 1/);
 });
 
 Deno.test("sweep: as a task, next to the running service and with it stopped", async () => {

@@ -1,6 +1,5 @@
 /** Outcomes of a group: when it fires, until when, and when it needs a row. */
 import { assertEquals } from "@std/assert";
-import fc from "fast-check";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import {
   type AlertInstance,
@@ -67,17 +66,6 @@ function result(text: string, thresholds: Thresholds | null = THREE) {
   return { isFiring, count, runs: runs.length };
 }
 
-Deno.test("a group fires after enough bad outcomes in a row, until enough good ones", () => {
-  assertEquals(result("bb"), { isFiring: false, count: 2, runs: 2 });
-  assertEquals(result("bbgbb"), { isFiring: false, count: 2, runs: 2 });
-  assertEquals(result("bbb"), { isFiring: true, count: 3, runs: 3 });
-  assertEquals(result("bbbbb"), { isFiring: true, count: 5, runs: 5 });
-  assertEquals(result("bbbg"), { isFiring: false, count: 0, runs: 0 });
-  const two = { consecutive: 1, resolveAfter: 2 };
-  assertEquals(result("bgbg", two), { isFiring: true, count: 2, runs: 2 });
-  assertEquals(result("bgbgg", two), { isFiring: false, count: 0, runs: 0 });
-});
-
 Deno.test("a group of more than 32 outcomes goes on counting", () => {
   const thresholds = { consecutive: 32, resolveAfter: 32 };
   const bad = "b".repeat(40);
@@ -99,17 +87,6 @@ Deno.test("a row is needed while a bad outcome is among the last ones, or it fir
   assertEquals(needs("bgg", { consecutive: 1, resolveAfter: 2 }), false);
 });
 
-Deno.test("a close that changed replaces its outcome, and a reopened run has none", () => {
-  const rule = aRule(THREE);
-  const three = named("bbb", rule);
-  const after = (before: AlertInstance, n: number, outcome: AlertSignal["outcome"]) =>
-    instanceAfter([signal(n, outcome, rule)], rule, before);
-  const changed = after(three, 2, "good");
-  assertEquals(stateOf(changed, rule).isFiring, false);
-  assertEquals(stateOf(after(changed, 2, "bad"), rule).count, 3);
-  assertEquals(stateOf(after(three, 3, "none"), rule).isFiring, false);
-});
-
 Deno.test("without thresholds a group fires while a thing is bad", () => {
   const [stuck, missed] = [aRule(null), aRule(null, "missed")];
   const both = named("bb", stuck);
@@ -125,17 +102,4 @@ Deno.test("without thresholds a group fires while a thing is bad", () => {
   assertEquals(after(both, "all", stuck).isFiring, false);
   // A monitor that is up again says nothing about another one.
   assertEquals(after(named("bb", missed), "other", missed).isFiring, true);
-});
-
-Deno.test("things that are bad count the same in any order", () => {
-  const rule = aRule(null);
-  const some = fc.uniqueArray(fc.integer({ min: 1, max: 500 }), { minLength: 1, maxLength: 60 });
-  fc.assert(fc.property(some, (ns) => {
-    const countOf = (order: readonly number[]) => {
-      const all = order.map((n) => signal(n, "bad", rule));
-      const { count, runs } = stateOf(instanceAfter(all, rule), rule);
-      return { count, runs };
-    };
-    assertEquals(countOf(ns), countOf(ns.toSorted((a, b) => a - b)));
-  }));
 });

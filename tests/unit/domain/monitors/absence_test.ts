@@ -1,23 +1,7 @@
 /** Tests what an absence and waiting calls postpone (decision 51). */
 import { assertEquals } from "@std/assert";
-import {
-  changeSettings,
-  deadlinesOf,
-  lookAt,
-  nextDueAt,
-} from "../../../../domain/monitors/monitor.ts";
-import {
-  created,
-  HOUR,
-  MINUTE,
-  outcome,
-  SECOND,
-  settings,
-  short,
-  T0,
-  turn,
-  Watched,
-} from "./monitors.ts";
+import { deadlinesOf, lookAt, nextDueAt } from "../../../../domain/monitors/monitor.ts";
+import { created, HOUR, MINUTE, outcome, short, T0, turn, Watched } from "./monitors.ts";
 
 const gap = (from: number, until: number) => [{ fromMs: T0 + from, untilMs: T0 + until }];
 
@@ -40,36 +24,11 @@ Deno.test("absence: a long one excuses 15 minutes and one grace", () => {
   assertEquals(deadlinesOf(watched.monitor).downAfter, T0 + 9 * HOUR + 25 * MINUTE);
 });
 
-Deno.test("absence: only the grace of a late one may end inside", () => {
-  const watched = new Watched(created()).look(T0 + HOUR);
-  watched.look(T0 + 75 * MINUTE, gap(65 * MINUTE, 75 * MINUTE));
-  assertEquals(short(watched.flips), ["3600 up>late expected", "3900 late>unknown absence"]);
-  watched.look(T0 + 95 * MINUTE - 1);
-  assertEquals(watched.monitor.state, "late");
-  watched.look(T0 + 95 * MINUTE);
-  assertEquals(short(watched.flips).at(-1), "5700 late>down missed");
-});
-
 Deno.test("absence: a deadline outside is not postponed, and the row is written once", () => {
   const away = gap(10 * MINUTE, 20 * MINUTE);
   const watched = new Watched(created()).look(T0 + HOUR, away).look(T0 + HOUR, away);
   assertEquals(short(watched.flips), ["600 up>unknown absence", "3600 up>late expected"]);
   watched.add(outcome(T0 + HOUR + MINUTE, "good")).look(T0 + 2 * HOUR, away);
-  assertEquals(watched.flips.filter(({ to }) => to === "unknown").length, 1);
-});
-
-Deno.test("absence: it also postpones a deadline that a change moved into it later", () => {
-  // No deadline of a monitor that is down is judged, so the look during the failure postpones none.
-  const away = gap(50 * MINUTE, 9 * 60 * MINUTE);
-  const watched = new Watched(created()).add(outcome(T0 + MINUTE, "bad"));
-  watched.look(T0 + 9 * HOUR, away);
-  const made = { at: T0 + 9 * HOUR + 1, by: "k" };
-  watched.do(changeSettings(watched.monitor, settings({ failureThreshold: 2 }), made));
-  watched.look(T0 + 9 * HOUR + 2 * SECOND, away);
-  assertEquals(watched.monitor.state, "up");
-  assertEquals(deadlinesOf(watched.monitor).downAfter, T0 + 9 * HOUR + 25 * MINUTE);
-  watched.look(T0 + 9 * HOUR + 25 * MINUTE, away);
-  assertEquals(watched.monitor.state, "down");
   assertEquals(watched.flips.filter(({ to }) => to === "unknown").length, 1);
 });
 
