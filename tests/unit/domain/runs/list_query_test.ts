@@ -17,15 +17,6 @@ function valueOf(text: string) {
   return parseRunsQuery(text, NOW, cursorOf);
 }
 
-Deno.test("runs query: no parameters select every run, 50 per page", () => {
-  assertEquals(valueOf(""), {
-    query: { from: null, to: null },
-    isWindowDefault: false,
-    after: null,
-    limit: 50,
-  });
-});
-
 Deno.test("runs query: a day includes all its hours, an instant is exact to the millisecond", () => {
   const rangeOf = (text: string) => {
     const { from, to } = valueOf(text).query;
@@ -52,12 +43,6 @@ Deno.test("runs query: only a query without an index gets a default window, and 
   const { query, after } = valueOf("q=run_eu&cursor=old");
   assertEquals([query.from, after], [NOW - 3 * DAY_MS, AFTER]);
   assertEquals(valueOf("q=run_eu&from=2026-01-31&cursor=old").query.from, MIDNIGHT);
-});
-
-Deno.test("runs query: costs are exact to the picodollar, and 0 does not filter", () => {
-  assertEquals(valueOf("min_cost_usd=0.1").query.minCost, 100_000_000_000n);
-  assertEquals(valueOf("min_cost_usd=0.000000000001").query.minCost, 1n);
-  assertEquals(valueOf("min_cost_usd=0.00").query, { from: null, to: null });
 });
 
 Deno.test("runs query: the first invalid parameter is named", () => {

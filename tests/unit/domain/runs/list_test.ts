@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { isCurrent, summarize } from "../../../../domain/runs/summary.ts";
+import { summarize } from "../../../../domain/runs/summary.ts";
 import { EVENT_FLAGS } from "../../../../domain/runs/event.ts";
 import type { EventTotals } from "../../../../domain/runs/event_totals.ts";
 import type { EventId, RunId } from "../../../../domain/core/ids.ts";
@@ -119,17 +119,6 @@ Deno.test("run list: a row agrees with the run's record, also when only its summ
       assertEquals<unknown>(value, record[name as keyof typeof record], name);
     }
     assertEquals(listRowOf(ID, head, summary), row);
-  }));
-});
-
-Deno.test("run list: a run that changed after its summary has a pending cost, read from its parts", () => {
-  fc.assert(fc.property(anyHead, anyHead, (before, after) => {
-    const summary = summarize(before, null);
-    const now = { ...after, batchCount: 2 };
-    assertEquals(isCurrent(summary, now), false);
-    const { cost, ...row } = listRowOf(ID, now, summary);
-    assertEquals([cost.state, cost.revision], ["pending", summary.revision]);
-    assertEquals(row.status, now.parts.closing?.status ?? "running");
   }));
 });
 

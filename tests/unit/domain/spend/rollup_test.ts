@@ -99,18 +99,6 @@ Deno.test("rollup: the deltas add up exactly to the sum of the runs' contributio
   }));
 });
 
-Deno.test("rollup: runs without a contribution leave every row empty", () => {
-  const states = fc.array(contribution, { minLength: 1, maxLength: 6 });
-  fc.assert(fc.property(states, (states) => {
-    const path = [null, ...states, null];
-    const rows = path.slice(1).flatMap((after, i) =>
-      differencesOf([{ before: path[i] ?? null, after }])
-    );
-    assert(rows.length > 0);
-    for (const [name, measures] of sumsOf(rows)) assertEquals(measures, EMPTY_MEASURES, name);
-  }));
-});
-
 Deno.test("rollup: a delta has each group once and no row without a change", () => {
   const state = fc.option(contribution, { nil: null });
   fc.assert(fc.property(state, state, (before, after) => {
@@ -192,29 +180,6 @@ Deno.test("rollup: a run counts only for its own status", () => {
       assertEquals(counts, { succeeded: 0, failed: 0, timedOut: 0, running: 0, ...own }, status);
     }
   }
-});
-
-Deno.test("rollup: a run that moves to another day is subtracted from the old day and added to the new", () => {
-  const rows = differencesOf([{ before: RUN, after: { ...RUN, day: "2026-11-22" } }]);
-  const totals = rows.filter(({ group }) => group.kind === "total");
-  const runs = totals.map(({ day, measures }) => [day, measures.runs, measures.cost]);
-  assertEquals(runs, [["2026-11-22", 1, 450_000_000n], ["2026-11-21", -1, -450_000_000n]]);
-});
-
-Deno.test("rollup: a run whose agent becomes known changes only the rows that name it", () => {
-  const rows = differencesOf([{
-    before: { ...RUN, labels: { ...RUN.labels, agent: null } },
-    after: RUN,
-  }]);
-  const changed = rows.map(({ group, measures }) => [group.kind, measures.runs]);
-  assertEquals(changed, [
-    ["agent", 1],
-    ["cell", 1],
-    ["model_cell", 1],
-    ["agent", -1],
-    ["cell", -1],
-    ["model_cell", -1],
-  ]);
 });
 
 Deno.test("rollup: no two groups share a name", () => {

@@ -203,16 +203,6 @@ Deno.test("spend: beyond the group limit the cheapest are merged into one last g
   }
 });
 
-Deno.test("spend: every day of the range is listed in order, with or without runs", async () => {
-  const row: RollupRow = { ...agentRow("a", 3n), group: { kind: "total" } };
-  const { groups } = await spend({ ...RANGE, groupBy: "day", filters: {} }, reader([row]));
-  assertEquals(groups.map(({ key, measures }) => [key, measures.cost]), [
-    ["2026-02-27", 0n],
-    ["2026-02-28", 3n],
-    ["2026-03-01", 0n],
-  ]);
-});
-
 /** Total rows of rising cost, one per read, and a model that costs 10. */
 function changing(costs: readonly bigint[], kinds: RollupKind[]): ReadRows {
   let readings = 0;
