@@ -53,14 +53,8 @@ export interface ObjectApi<Settings, Sent, More> {
   readonly errors?: readonly ErrorCode[];
   readonly example: {
     readonly slug: string;
-    /** All fields of a request; those of the response follow from it. */
+    /** A request. */
     readonly sent: Readonly<Record<string, unknown>>;
-    /** Members of the response besides the settings. */
-    readonly more?: More;
-    /** The response, if it does not follow from the request. */
-    readonly answer?: object;
-    /** Response to the first `PUT`, if it shows more. */
-    readonly put?: object;
     /** True if it is the first of several objects. */
     readonly hasMore?: boolean;
   };
@@ -164,28 +158,6 @@ function objectValue<Settings, Sent, More>(
   });
 }
 
-/** Time of the examples. */
-const EXAMPLE_AT = Date.UTC(2026, 10, 21, 12);
-
-/** Returns the response to the request of an example. */
-function exampleAnswer<Settings, Sent, More>(
-  { of, example: { slug, sent, more } }: ObjectApi<Settings, Sent, More>,
-  value: shape.Wire<ShownObject<Settings, More>>,
-): object {
-  // The request has all that is stored.
-  const settings = of.parse(sent, EXAMPLE_AT).settings as unknown as Settings;
-  const object = {
-    slug,
-    id: `${of.prefix}_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0005`,
-    version: 1,
-    settings,
-    createdAt: EXAMPLE_AT,
-    updatedAt: EXAMPLE_AT,
-    updatedBy: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
-  };
-  return JSON.parse(value.write({ ...object, fields: of.fieldsOf(settings), ...more as More }));
-}
-
 /** Returns the type of a kind's objects in responses, and functions that write them. */
 export function writerOf<Settings, Sent, More>(api: ObjectApi<Settings, Sent, More>) {
   type Row = ShownObject<Settings, More>;
@@ -222,7 +194,6 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
   const { value, rowsOf, write } = writerOf(api);
   const page = shape.pageValue(`${name}Page`, `${kind}s`, value);
   const { slug, sent, hasMore = false } = api.example;
-  const shown = api.example.answer ?? exampleAnswer(api, value);
   const pathFields = { slug: configSlug.describe(`The ${kind}'s slug.`) };
   const needs = [`put${name}`];
   return endpoints(api.tag, {
@@ -248,7 +219,7 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
       answers: written(value),
       errors: ["missing_field", "version_conflict", "object_cap_reached", ...api.errors ?? []],
       idempotency: "content",
-      example: { path: { slug }, body: sent, answer: api.example.put ?? shown },
+      example: { path: { slug }, body: sent },
     },
     [`list${name}s`]: {
       route: `GET ${path}`,
@@ -262,7 +233,6 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
       description: texts.list,
       example: {
         ...hasMore ? { query: { limit: "1" } } : {},
-        answer: { [`${kind}s`]: [shown], cursor: hasMore ? encodeCursor(slug) : null },
         needs,
       },
     },
@@ -279,7 +249,7 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
       pathFields,
       answers: ok(`The ${kind}.`, value),
       errors: ["not_found"],
-      example: { path: { slug }, answer: shown, needs },
+      example: { path: { slug }, needs },
     },
     [`delete${name}`]: {
       route: `DELETE ${path}/:slug`,
@@ -295,7 +265,7 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
       answers: ok(`The deleted ${kind}.`, value),
       errors: ["not_found"],
       idempotency: "target",
-      example: { path: { slug }, answer: shown, needs },
+      example: { path: { slug }, needs },
     },
   });
 }

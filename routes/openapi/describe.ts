@@ -69,8 +69,6 @@ export interface Example {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  /** First of the endpoint's responses, if it is not in `example_answers.json`. */
-  readonly answer?: unknown;
   /** True for an endless stream: a test compares its beginning. */
   readonly endless?: boolean;
   /** Ids of operations whose examples are sent first. */

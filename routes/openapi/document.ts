@@ -221,8 +221,8 @@ function exampleOf({ type }: JsonSchema, text: string): unknown {
 }
 
 /** Returns the response of an endpoint's example: JSON as a value; anything else as text. */
-export function exampleAnswer({ id, example }: Pick<Description, "id" | "example">): unknown {
-  return example.answer ?? (exampleAnswers as Readonly<Record<string, unknown>>)[id];
+export function exampleAnswer({ id }: Pick<Description, "id">): unknown {
+  return (exampleAnswers as Readonly<Record<string, unknown>>)[id];
 }
 
 function answersPart(endpoint: Description, parts: Parts): Part {

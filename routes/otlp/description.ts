@@ -74,6 +74,5 @@ export const TRACES: Description = {
         }],
       }],
     },
-    answer: {},
   },
 };

@@ -61,7 +61,6 @@ const BUDGET_ENDPOINTS = objectEndpoints({
       warn_at: [0.8],
       enabled: true,
     },
-    more: { spend: null, groups: [] },
   },
 });
 

@@ -89,35 +89,6 @@ const SENT = {
   default: true,
 };
 
-const CHANNEL = {
-  slug: "ops",
-  id: "chn_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0007",
-  version: 1,
-  type: "webhook",
-  hint: { url: "abcd", secret: "Hs0=" },
-  host: "hooks.example.org",
-  events: ["incident.*"],
-  headers: { "X-Source": "runledger" },
-  default: true,
-  include_error: true,
-  enabled: true,
-  state: "ok",
-  last_ok_at: null,
-  failing_since: null,
-  last_error: null,
-  created_at: "2026-11-21T12:00:00.000Z",
-  updated_at: "2026-11-21T12:00:00.000Z",
-  updated_by: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003",
-};
-
-const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHs0=";
-
-/** The channel, with more fields after its host. */
-function withSecret(more: object): object {
-  const { slug, id, version, type, hint, host, ...rest } = CHANNEL;
-  return { slug, id, version, type, hint, host, secret: SECRET, ...more, ...rest };
-}
-
 const API: ObjectApi<ChannelSettings, OpenedChannelSettings, ChannelDetails> = {
   of: CHANNELS,
   tag: "Channels",
@@ -138,7 +109,7 @@ const API: ObjectApi<ChannelSettings, OpenedChannelSettings, ChannelDetails> = {
     remove: "Deletes a channel. Its waiting deliveries are cancelled.",
   },
   errors: ["egress_denied"],
-  example: { slug: CHANNEL.slug, sent: SENT, answer: CHANNEL, put: withSecret({}) },
+  example: { slug: "ops", sent: SENT },
 };
 
 const { value: channelValue, write } = writerOf(API);
@@ -169,9 +140,8 @@ export const CHANNEL_ENDPOINTS = [
       errors: ["not_found"],
       idempotency: "none",
       example: {
-        path: { slug: CHANNEL.slug },
+        path: { slug: "ops" },
         body: { overlap_hours: 48 },
-        answer: { ...withSecret({ previous_until: "2026-11-23T12:00:00.000Z" }), version: 2 },
         needs: ["putChannel"],
       },
     },

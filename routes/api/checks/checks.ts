@@ -146,20 +146,6 @@ export const CHECK_ENDPOINTS = [
       idempotency: "read",
       example: {
         body: { check: SENT, last: 100 },
-        answer: {
-          runs: 1,
-          pass: 1,
-          fail: 0,
-          error: 0,
-          skipped: 0,
-          examples: [{
-            run_id: "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0001",
-            status: "pass",
-            got: "cost_usd = 0.0013, usage.errors = 0",
-            message: null,
-          }],
-          cut: false,
-        },
         needs: ["openRun", "appendEvents", "finishRun"],
       },
     },
@@ -187,19 +173,6 @@ export const CHECK_ENDPOINTS = [
       example: {
         path: { slug: SLUG },
         query: { from: "2026-11-01", to: "2026-11-30" },
-        answer: {
-          days: [{
-            day: "2026-11-21",
-            agent: "researcher",
-            pass: 1,
-            fail: 0,
-            error: 0,
-            skipped: 0,
-          }],
-          failures: [],
-          failing_since: null,
-          cursor: null,
-        },
         needs: ["putCheck", "openRun", "appendEvents", "finishRun"],
       },
     },

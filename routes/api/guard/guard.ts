@@ -119,16 +119,6 @@ export const GUARD_ENDPOINTS = endpoints("Guard", {
     idempotency: "none",
     example: {
       body: example,
-      answer: {
-        decision: "allow",
-        checked_at: "2026-11-21T12:00:00.000Z",
-        blocked_by: [],
-        guard_check_id: null,
-        stale_as_of: "2026-11-21T12:00:00.000Z",
-        active: true,
-        inactive_reason: null,
-        rules: [],
-      },
     },
   },
   checkGuardInShell: {
@@ -169,6 +159,6 @@ export const GUARD_ENDPOINTS = endpoints("Guard", {
     },
     answers: [answered(200, "The run may start.", textBody("text/plain"), "Cache-Control")],
     errors: ["guard_blocked"],
-    example: { query: { agent: "researcher" }, answer: "allow\n" },
+    example: { query: { agent: "researcher" } },
   },
 });

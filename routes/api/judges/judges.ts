@@ -76,11 +76,7 @@ const OBJECTS = objectEndpoints<JudgeSettings, JudgeSettings, WithAccount>({
       "the judge.",
     remove: "Deletes a judge. Its results stay on their runs.",
   },
-  example: {
-    slug: "helpful",
-    sent: SENT,
-    more: { account: { day: "2026-11-21", spent: 0n, holds: [], mark: null, blocked: null } },
-  },
+  example: { slug: "helpful", sent: SENT },
 });
 
 const triedRun = shape.objectValue<TriedRun>("TriedRun", {
@@ -133,30 +129,6 @@ export const JUDGE_ENDPOINTS = [
       idempotency: "none",
       example: {
         body: { judge: SENT, last: 10, estimate: true },
-        answer: {
-          runs: [{
-            run_id: "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0001",
-            judge: "try",
-            version: 0,
-            state: "pending",
-            reason: null,
-            value: null,
-            score: null,
-            passed: null,
-            reasoning: null,
-            model: "gpt-5-mini",
-            cost_usd: 0,
-            cost_estimated: false,
-            latency_ms: null,
-            attempts: 0,
-            at: null,
-            revision: 1,
-            cost_max_usd: 0.002547,
-          }],
-          cost_max_usd: 0.002547,
-          cost_usd: 0,
-          left_usd: 1,
-        },
         needs: ["openRun", "appendEvents", "finishRun"],
       },
     },

@@ -2,7 +2,7 @@
 import { existing, notFound, type Problem } from "../../../domain/core/errors.ts";
 import { z } from "zod";
 import { monitorBody, MONITORS, parsePause, pauseBody } from "../../../domain/monitors/body.ts";
-import { createMonitor, MONITOR_STATES, pauseMonitor } from "../../../domain/monitors/monitor.ts";
+import { MONITOR_STATES } from "../../../domain/monitors/monitor.ts";
 import {
   type FlipsQuery,
   MONITORS_PER_PAGE,
@@ -67,35 +67,10 @@ function parseFlipsQuery(text: string): FlipsQuery {
   return { ...page, fromMs, toMs };
 }
 
-const AT = Date.UTC(2026, 10, 21, 12);
-
 /** The agent of the examples, and its monitor. */
 const AGENT = "nightly";
 
 const SENT = { schedule: { every_seconds: 86_400 }, grace_seconds: 3_600 };
-
-const EXAMPLE = createMonitor(
-  AGENT,
-  "mon_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0004",
-  MONITORS.parse(SENT, AT).settings,
-  { at: AT, by: "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003" },
-  { lastArrivalAt: AT, lastOkAt: AT },
-);
-
-const SHOWN = { monitor: EXAMPLE.monitor, running: 0, blockedBy: null };
-
-const answers = {
-  monitor: JSON.parse(monitorValue.write(SHOWN)),
-  paused: JSON.parse(monitorValue.write({
-    ...SHOWN,
-    monitor: pauseMonitor(EXAMPLE.monitor, { untilMs: null, isSticky: true }, AT).monitor,
-  })),
-  deleted: JSON.parse(deletedMonitorValue.write(EXAMPLE.monitor)),
-  detail: JSON.parse(
-    monitorDetailValue.write({ record: SHOWN, flips: EXAMPLE.flips, proposal: null, nowMs: AT }),
-  ),
-  flips: JSON.parse(flipPage.write({ items: EXAMPLE.flips, cursor: null })),
-};
 
 /** Flips that the uptime is computed from; of more only the latest count. */
 const UPTIME_FLIPS_MAX = 1_000;
@@ -144,7 +119,6 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     example: {
       path: { slug: AGENT },
       body: SENT,
-      answer: answers.monitor,
       needs: ["sendHeartbeat"],
     },
   },
@@ -161,7 +135,6 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     errors: ["not_found"],
     example: {
       path: { slug: AGENT },
-      answer: answers.detail,
       needs: ["sendHeartbeat", "putMonitor"],
     },
   },
@@ -182,7 +155,6 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     idempotency: "target",
     example: {
       path: { slug: AGENT },
-      answer: answers.deleted,
       needs: ["sendHeartbeat", "putMonitor"],
     },
   },
@@ -208,7 +180,6 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     example: {
       path: { slug: AGENT },
       body: { sticky: true },
-      answer: answers.paused,
       needs: ["sendHeartbeat", "putMonitor"],
     },
   },
@@ -229,7 +200,6 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     idempotency: "target",
     example: {
       path: { slug: AGENT },
-      answer: answers.monitor,
       needs: ["sendHeartbeat", "putMonitor"],
     },
   },
@@ -248,7 +218,6 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     description: "Lists monitors by the slug of their agent.",
     example: {
       query: { state: "up" },
-      answer: { monitors: [answers.monitor], cursor: null },
       needs: ["sendHeartbeat", "putMonitor"],
     },
   },
@@ -269,7 +238,6 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     errors: ["not_found"],
     example: {
       path: { slug: AGENT },
-      answer: answers.flips,
       needs: ["sendHeartbeat", "putMonitor"],
     },
   },

@@ -48,7 +48,6 @@ export const RULE_ENDPOINTS = objectEndpoints({
       renotify_seconds: 86_400,
       channels: ["ops"],
     },
-    more: { overflow: null },
     // The default rules follow.
     hasMore: true,
   },
