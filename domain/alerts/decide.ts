@@ -29,7 +29,7 @@ import {
   type SignalSubject,
   type Touched,
   touched,
-} from "./group.ts";
+} from "./signal.ts";
 import {
   acknowledged,
   type AlertConfig,
@@ -48,7 +48,7 @@ import {
   type RuleCounts,
   type TeamCounts,
 } from "./rule.ts";
-import type { AlertWork, DueGroup, IncidentChange } from "./signal.ts";
+import type { AlertWork, DueGroup, IncidentChange } from "./signal_sources.ts";
 
 /** Rows that a decision reads. Maps have a row once it was read; null for none. */
 export interface AlertRows {

@@ -7,7 +7,7 @@ import { type Region, type RunId, uuid7Hex } from "../core/ids.ts";
 import type { IncidentFacts, IncidentState, ResolvedBy, Severity } from "../channels/message.ts";
 import type { Environment } from "../core/environment.ts";
 import { cutText, printable } from "../core/text.ts";
-import { type Group, shareIn } from "./group.ts";
+import { type Group, shareIn } from "./signal.ts";
 import type { Outcome } from "../outcomes/window.ts";
 import { OTHER_GROUP, type RuleSettings } from "./rule.ts";
 import type { PageBounds } from "../core/query.ts";
@@ -52,7 +52,7 @@ export type TimelineEntry =
 export interface Incident extends IncidentFacts {
   /** Version of the rule that opened it. */
   readonly ruleVersion: number;
-  /** Text of its group in keys; see `group.ts`. */
+  /** Text of its group in keys; see `signal.ts`. */
   readonly groupText: string;
   /** Its history, oldest first. */
   readonly timeline: readonly TimelineEntry[];

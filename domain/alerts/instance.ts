@@ -22,7 +22,7 @@ import {
   type Thresholds,
   type Window,
 } from "../outcomes/window.ts";
-import { type AlertSignal, type Group, outcomeFor } from "./group.ts";
+import { type AlertSignal, type Group, outcomeFor } from "./signal.ts";
 import { type Incident, INCIDENT_RUNS_MAX, lastBadAt } from "./incident.ts";
 import {
   OTHER_GROUP,

@@ -8,16 +8,18 @@ import { compareOutcomes, type Streak, streakAfter } from "../outcomes/window.ts
 import type { CheckResult } from "../runs/check_result.ts";
 import { closeArrivalOf, type RunSummary } from "../runs/summary.ts";
 import { endOf, thresholdsOf } from "./instance.ts";
-import { type AlertSignal, groupOf, matches, newSignal, outcomeFor } from "./group.ts";
-import type { Rule, RuleSettings } from "./rule.ts";
 import {
+  type AlertSignal,
   closeSignals,
-  costSignals,
+  groupOf,
   isImported,
-  resultSignals,
+  matches,
+  newSignal,
+  outcomeFor,
   subjectOf,
-  unpricedSignals,
 } from "./signal.ts";
+import type { Rule, RuleSettings } from "./rule.ts";
+import { costSignals, resultSignals, unpricedSignals } from "./signal_sources.ts";
 
 /** Days that a preview looks back, and the maximum of its outcomes and its milliseconds. */
 export const PREVIEW = { days: 14, outcomesMax: 20_000, msMax: 1_000 } as const;

@@ -1,72 +1,297 @@
 /**
- * Signals of changed runs, and of monitors; causes of changes to alerts.
+ * Signals, which rules are judged by: of the closes of runs, and of all else that
+ * `signal_sources.ts` finds. They are counted in groups of a rule, with one incident for each. Rules
+ * and silences apply to subjects.
  *
  * @module
  */
-import type { RunId } from "../core/ids.ts";
-import type { MadeBy } from "../teams/team.ts";
-import { IMPORT_SECONDS, type Rule, type RuleCondition, RULES_PER_SIGNAL_MAX } from "./rule.ts";
-import { minuteOf, TEXT_CHARS_MAX } from "../channels/forms/words.ts";
-import { cutText, printable } from "../core/text.ts";
-import { closeKind } from "../outcomes/window.ts";
-import { dollarsText, picodollarsOf } from "../pricing/money.ts";
+import type { IncidentGroup } from "../channels/message.ts";
 import {
-  CHECK_SEVERITIES,
-  type CheckResult,
-  type CheckSeverity,
-  type ResultsChange,
-} from "../runs/check_result.ts";
-import { isRest, isSameModel, type ModelUsage } from "../runs/model_usage.ts";
+  IMPORT_SECONDS,
+  isOfRuns,
+  OTHER_GROUP,
+  type Rule,
+  RULE_KINDS,
+  type RuleCondition,
+  type RuleKind,
+  RULES_PER_SIGNAL_MAX,
+  type RuleSettings,
+  type TeamCounts,
+} from "./rule.ts";
+import { appliesToAgent, matchesAgent } from "../agents/agents.ts";
+import type { Silence } from "./silence.ts";
+import type { RunId } from "../core/ids.ts";
+import { closeKind } from "../outcomes/window.ts";
 import { closeArrivalOf, type RunSummary } from "../runs/summary.ts";
-import { type AlertSignal, matches, newSignal, type SignalSubject, TEAM } from "./group.ts";
-import type { Flip } from "../monitors/row.ts";
-import type { Monitor } from "../monitors/monitor.ts";
-import { scheduleWords } from "../monitors/schedule.ts";
 
-/** A group of a rule that the work loop looks at, because a row of the work queue is due. */
-export interface DueGroup {
-  /** Slug of the rule. */
-  readonly rule: string;
-  /** Text of the group; see `group.ts`. */
-  readonly group: string;
-  /** Time of the row, unix milliseconds; null if there is none. */
-  readonly at: number | null;
+/**
+ * Maximum bytes of a group's name in a key, so that many groups fit a commit. Longer names with the
+ * same beginning share a group.
+ */
+const NAME_BYTES_MAX = 256;
+
+const encoder = new TextEncoder();
+
+/** The subject of a signal; rules match it and group by it. */
+export interface SignalSubject {
+  /** Agent's slug; null for none. */
+  readonly agent: string | null;
+  /** Customer's id; null for none. */
+  readonly customer: string | null;
+  /** Feature; null for none. */
+  readonly feature: string | null;
+  /** Model, as `provider/model`; null for none. */
+  readonly model: string | null;
+  /** True for a run that another run started; absent for all else. */
+  readonly isChild?: true;
 }
 
-/** A change of an incident by a user. */
-export interface IncidentChange {
-  /** Identifier of the incident. */
-  readonly id: string;
-  /** The change. */
-  readonly what: "acknowledged" | "resolved";
-  /** Words of the user; null for none. */
-  readonly note: string | null;
-  /** Its author. */
-  readonly made: MadeBy;
+/** A group, with the text that keys and rows of the work queue name it by. */
+export interface Group {
+  /** The text: `=` and the name; empty for all else, such as runs without a customer. */
+  readonly text: string;
+  /** The group as incidents show it. */
+  readonly group: IncidentGroup;
+}
+
+/** The group of what does not fit. */
+export const OTHER: Group = { text: OTHER_GROUP, group: {} };
+
+/** Returns the group of a subject. */
+export function groupOf(groupBy: RuleSettings["groupBy"], subject: SignalSubject): Group {
+  const name = groupBy === null ? null : subject[groupBy];
+  if (groupBy === null || name === null) return { text: "", group: {} };
+  return { text: `=${beginningOf(name)}`, group: { [groupBy]: name } };
 }
 
 /**
- * Causes of changes to a team's incidents, which the commit of the cause makes.
+ * Returns the group of a budget's mark that was reached.
  *
- * A look at a group resolves its incident if the rule has changed or nothing happened for too long,
- * repeats the messages that are due, and sends those that no silence holds back any longer.
+ * @param share of the limit, 1 for all of it
+ * @param group the budget, and the group that spent it
  */
-export interface AlertWork {
-  /** Signals, in order. */
-  readonly signals: readonly AlertSignal[];
-  /** Looks at groups; none when absent. */
-  readonly looks?: readonly DueGroup[];
-  /** Change of an incident that is not resolved; none when absent. */
-  readonly byHand?: IncidentChange;
-  /** Group to end with its incident, whatever its outcomes; none when absent. */
-  readonly ends?: Pick<DueGroup, "rule" | "group">;
+export function groupOfMark(share: number, group: IncidentGroup): Group {
+  const { budget = "", ...names } = group;
+  const name = Object.values(names).join();
+  return { text: `=${share} ${budget} ${beginningOf(name)}`, group };
 }
 
-/** Maximum checks that a signal names, and models without a price that one change reports. */
-const CHECKS_MAX = 3, MODELS_MAX = 5;
+/** Returns the share in the text of a budget's mark. */
+export function shareIn(text: string): number {
+  return Number(text.slice(1, text.indexOf(" ")));
+}
 
-/** Severity of a check that could not be decided. */
-const ERROR_SEVERITY: CheckSeverity = "warn";
+/** Returns the name in the text of a group; null for what has none, or if it may be a beginning. */
+export function nameIn(text: string): string | null {
+  const name = text.slice(1);
+  // No character takes more than four bytes.
+  const isWhole = encoder.encode(name).length <= NAME_BYTES_MAX - 4;
+  return text.startsWith("=") && isWhole ? name : null;
+}
+
+function beginningOf(name: string): string {
+  // No UTF-16 unit takes more than three bytes.
+  if (name.length * 3 <= NAME_BYTES_MAX) return name;
+  return name.slice(0, encoder.encodeInto(name, new Uint8Array(NAME_BYTES_MAX)).read);
+}
+
+/** Returns whether a rule applies to a subject. */
+export function matches(
+  { condition, match }: Pick<RuleSettings, "condition" | "match">,
+  subject: SignalSubject,
+): boolean {
+  // What a child run does, the run that started it shows (R32).
+  if (subject.isChild && isOfRuns(condition) && condition.runs !== "all") return false;
+  const { agents, customers, features } = match;
+  return appliesToAgent(agents, subject.agent) && isIn(customers, subject.customer) &&
+    isIn(features, subject.feature);
+}
+
+/**
+ * Returns whether a silence mutes the messages about an incident. One that names agents or customers
+ * mutes no incident of another group.
+ */
+export function isMuted(
+  { settings: { match, fromMs, untilMs } }: Silence,
+  { rule, group }: { readonly rule: string; readonly group: IncidentGroup },
+  nowMs: number,
+): boolean {
+  return nowMs >= fromMs && nowMs < untilMs && isIn(match.rules, rule) &&
+    matchesAgent(match.agents, group.agent ?? null) &&
+    isIn(match.customers, group.customer ?? null);
+}
+
+function isIn(names: readonly string[], name: string | null): boolean {
+  return names.length === 0 || name !== null && names.includes(name);
+}
+
+/** The subject of a look. */
+export type Look =
+  /** All rules of a kind: something that they report has changed. */
+  | { readonly of: "kind"; readonly kind: RuleKind }
+  /** A rule, which may have been changed or deleted. */
+  | { readonly of: "rule"; readonly rule: string }
+  /** A rule for one of its groups, by the group's key. */
+  | { readonly of: "group"; readonly rule: string; readonly group: string };
+
+/** Begins the names of kinds; no slug begins so. */
+const KIND = "*";
+
+/** Ends the rule in the names of groups; no slug has one. */
+const SEPARATOR = " ";
+
+/** Returns the name of a look at all rules of a kind. */
+export function kindLook(kind: RuleKind): string {
+  return `${KIND}${kind}`;
+}
+
+/** Returns the name of a group of a rule, and of a look at it. */
+export function groupName(rule: string, group: string): string {
+  return `${rule}${SEPARATOR}${group}`;
+}
+
+/** Returns what a row of that name asks for; null for a kind that does not exist. */
+export function lookOf(name: string): Look | null {
+  if (name.startsWith(KIND)) {
+    const kind = RULE_KINDS.find((kind) => kindLook(kind) === name);
+    return kind === undefined ? null : { of: "kind", kind };
+  }
+  const at = name.indexOf(SEPARATOR);
+  return at < 0
+    ? { of: "rule", rule: name }
+    : { of: "group", rule: name.slice(0, at), group: name.slice(at + SEPARATOR.length) };
+}
+
+/** The subject of what is about the team. */
+export const TEAM: SignalSubject = { agent: null, customer: null, feature: null, model: null };
+
+/**
+ * One outcome for the rules of a kind. A later signal with the same key replaces it, so repeats and
+ * new revisions of a run count once.
+ */
+export interface AlertSignal {
+  /** Kind of the rules. */
+  readonly kind: RuleKind;
+  /** Slug of the only rule that it is for; null for all of the kind. */
+  readonly rule: string | null;
+  /** Subject. */
+  readonly subject: SignalSubject;
+  /** Group of the only rule, which matches; absent if it follows from the subject. */
+  readonly group?: Group;
+  /** Identity within its group, such as the run's id. */
+  readonly key: string;
+  /** Arrival of what it reports, unix milliseconds. */
+  readonly at: number;
+  /**
+   * `bad`: the condition is true; `good`: it is false; `none`: neither, which removes an earlier
+   * outcome of the key; `paused`: as good, and resolves at once.
+   */
+  readonly outcome: "bad" | "good" | "none" | "paused";
+  /** Arrival of the good outcome of the key that this replaces, unix milliseconds; absent for none. */
+  readonly undoneAt?: number;
+  /** The run that it is about; null for none. */
+  readonly run: RunId | null;
+  /** Measured value, such as dollars or seconds; null for none. */
+  readonly value: number | null;
+  /** Word that rules select by, such as `missed`, or words about it; null for none. */
+  readonly detail: string | null;
+  /** Words for the title instead of `detail`; absent for none. */
+  readonly words?: string | null;
+  /** First 200 characters of the run's error; null for none. */
+  readonly error: string | null;
+}
+
+/** Returns a signal for all rules of a kind, about the team unless it says otherwise. */
+export function newSignal(
+  signal: Pick<AlertSignal, "kind" | "key" | "at" | "outcome"> & Partial<AlertSignal>,
+): AlertSignal {
+  return {
+    rule: null,
+    subject: TEAM,
+    run: null,
+    value: null,
+    detail: null,
+    error: null,
+    ...signal,
+  };
+}
+
+/** Returns the outcome of a signal for a rule: one that the rule does not count is none. */
+export function outcomeFor({ settings }: Rule, signal: AlertSignal): AlertSignal["outcome"] {
+  if (signal.outcome !== "bad") return signal.outcome;
+  return counts(settings.condition, signal.detail ?? "") ? "bad" : "none";
+}
+
+/** Returns whether a condition counts what a signal reports. */
+function counts(condition: RuleCondition, detail: string): boolean {
+  const isIn = (words: readonly string[]) => words.includes(detail);
+  if (condition.kind === "run_failed") return isIn(condition.statuses);
+  if (condition.kind === "missed") return isIn(condition.reasons);
+  return condition.kind !== "service" || isIn(condition.what);
+}
+
+/** Rules that count signals. */
+export interface RulesByKind {
+  /** Enabled rules. */
+  readonly byKind: ReadonlyMap<RuleKind, readonly Rule[]>;
+}
+
+/** Signals of one group of a rule, in order. */
+export interface Touched extends Group {
+  /** Rule that counts the signals. */
+  readonly rule: Rule;
+  /** Its signals. */
+  readonly signals: readonly AlertSignal[];
+  /** The bad ones. */
+  readonly bad: readonly AlertSignal[];
+  /** Arrival of the first good outcome that they replace, unix milliseconds; Infinity for none. */
+  readonly undoneAt: number;
+}
+
+/** Kinds of rules that judge runs: only those closed after the rule's last change. */
+const OF_RUNS: ReadonlySet<RuleKind> = new Set([
+  "run_failed",
+  "check_failed",
+  "run_cost",
+  "unpriced",
+]);
+
+/** Returns signals by rule and group, without good ones that no instance can count. */
+export function touched(
+  config: RulesByKind,
+  counts: TeamCounts,
+  signals: readonly AlertSignal[],
+): Touched[] {
+  const groups = new Map<
+    string,
+    Touched & { readonly signals: AlertSignal[]; bad: AlertSignal[]; undoneAt: number }
+  >();
+  for (const signal of signals) {
+    for (const rule of rulesOf(config, signal)) {
+      const group = signal.group ?? groupOf(rule.settings.groupBy, signal.subject);
+      const name = groupName(rule.slug, group.text);
+      const known = groups.get(name) ??
+        { ...group, rule, signals: [], bad: [], undoneAt: Infinity };
+      groups.set(name, known);
+      known.signals.push(signal);
+      known.undoneAt = Math.min(known.undoneAt, signal.undoneAt ?? Infinity);
+      if (outcomeFor(rule, signal) === "bad") known.bad.push(signal);
+    }
+  }
+  return Array.from(groups.values()).filter(({ rule, bad, undoneAt }) =>
+    bad.length > 0 || undoneAt < Infinity || (counts[rule.slug]?.instances ?? 0) > 0
+  );
+}
+
+/** Returns the rules that count a signal. */
+function rulesOf({ byKind }: RulesByKind, signal: AlertSignal): readonly Rule[] {
+  const ofKind = byKind.get(signal.kind) ?? [];
+  return ofKind.filter(({ slug, updatedAt, settings }) =>
+    (signal.rule === null || signal.rule === slug) &&
+    (!OF_RUNS.has(signal.kind) || signal.at >= updatedAt) &&
+    (signal.group !== undefined || matches(settings, signal.subject))
+  ).slice(0, RULES_PER_SIGNAL_MAX);
+}
 
 /** A changed run. */
 export interface RunChange {
@@ -97,28 +322,11 @@ export function closeSignals({ id, before, after }: RunChange): AlertSignal[] {
 }
 
 /**
- * Returns what changed results of a run mean for rules: a signal for each one whose outcome changed.
- * Removed runs give none: what they counted for stays.
- *
- * @param rules enabled rules of the kind `check_failed`, by slug
- */
-export function checkSignals(
-  { id, before, after }: RunChange,
-  results: ResultsChange,
-  rules: readonly Rule[],
-): AlertSignal[] {
-  if (after === null) return [];
-  const old = before === null ? [] : resultSignals(id, before, results.before, rules);
-  const now = resultSignals(id, after, results.after, rules);
-  return changedSignals(old, now, isMoved(before, after));
-}
-
-/**
  * Returns the signals of a run that changed, and the ones that are withdrawn.
  *
  * @param isMoved true if the run left its groups
  */
-function changedSignals(
+export function changedSignals(
   before: readonly AlertSignal[],
   after: readonly AlertSignal[],
   isMoved: boolean,
@@ -147,90 +355,6 @@ function undone(known: AlertSignal | undefined): Pick<AlertSignal, "undoneAt"> {
   return known?.outcome === "good" ? { undoneAt: known.at } : {};
 }
 
-/** Returns the signals of a run's results: one for each rule that counts them, without a change. */
-export function resultSignals(
-  id: RunId,
-  summary: RunSummary,
-  results: readonly CheckResult[] | null,
-  rules: readonly Rule[],
-): AlertSignal[] {
-  if (results === null || results.length === 0 || isImported(summary)) return [];
-  const subject = subjectOf(summary);
-  const matching = rules.filter(({ settings }) => matches(settings, subject))
-    .slice(0, RULES_PER_SIGNAL_MAX);
-  return matching.flatMap(({ slug, settings: { condition } }): AlertSignal[] => {
-    if (condition.kind !== "check_failed") return [];
-    const { checks } = condition;
-    const selected = results.filter(({ check }) => checks.length === 0 || checks.includes(check));
-    const failed = selected.filter((result) => isBad(result, condition));
-    if (failed.length === 0 && !selected.some(({ status }) => status === "pass")) return [];
-    const signal = signalOf("check_failed", id, summary, failed.length > 0 ? "bad" : "good");
-    return [{ ...signal, rule: slug, ...failed.length > 0 ? wordsOf(failed) : {} }];
-  });
-}
-
-function isBad(
-  { status, severity }: CheckResult,
-  { severityMin }: Extract<RuleCondition, { kind: "check_failed" }>,
-): boolean {
-  if (status !== "fail" && status !== "error") return false;
-  const rank = CHECK_SEVERITIES.indexOf(status === "fail" ? severity : ERROR_SEVERITY);
-  return rank >= CHECK_SEVERITIES.indexOf(severityMin);
-}
-
-/** Returns the words of a bad signal: the names of checks, and the message of the first of them. */
-function wordsOf(failed: readonly CheckResult[]): Pick<AlertSignal, "detail" | "error"> {
-  const names = failed.slice(0, CHECKS_MAX).map(({ check }) => check).join(", ");
-  const more = failed.length - CHECKS_MAX;
-  const message = failed[0]?.message ?? null;
-  return {
-    detail: more > 0 ? `${names} and ${more} more` : names,
-    error: message === null ? null : cutText(printable(message), TEXT_CHARS_MAX.error),
-  };
-}
-
-/**
- * Returns the signals that the cost of a run gives rules of the kind `run_cost`: once, when it
- * passes what the rule allows.
- */
-export function costSignals(change: RunChange, rules: readonly Rule[]): AlertSignal[] {
-  const { id, before, after } = change;
-  const cost = after?.contribution?.cost ?? 0n;
-  const known = before?.contribution?.cost ?? 0n;
-  if (after === null || cost === known || isImported(after)) return [];
-  const subject = subjectOf(after);
-  const matching = rules.filter(({ settings }) => matches(settings, subject))
-    .slice(0, RULES_PER_SIGNAL_MAX);
-  return matching.flatMap(({ slug, settings: { condition } }): AlertSignal[] => {
-    if (condition.kind !== "run_cost") return [];
-    const max = picodollarsOf(condition.usd);
-    if (known > max === cost > max) return [];
-    const outcome = cost > max ? "bad" : "none";
-    const signal = signalOf("run_cost", id, after, outcome, arrivalOf(change));
-    const value = Number(dollarsText(cost));
-    return [{ ...signal, rule: slug, value }];
-  });
-}
-
-/** Returns a signal for each model without a price that a run has called again. */
-export function unpricedSignals(change: RunChange): AlertSignal[] {
-  const { id, before, after } = change;
-  const models = after?.contribution?.models ?? [];
-  const known = before?.contribution?.models ?? [];
-  if (after === null || models === known || isImported(after)) return [];
-  const called = models.filter((line) => line.priced === false && !isRest(line) && line.calls > 0);
-  return called.filter((line) => line.calls > callsOf(known, line)).slice(0, MODELS_MAX)
-    .map((line) => {
-      const signal = signalOf("unpriced", id, after, "bad", arrivalOf(change));
-      const model = line.provider === null ? line.model : `${line.provider}/${line.model}`;
-      return { ...signal, key: model, subject: { ...signal.subject, model } };
-    });
-}
-
-function callsOf(lines: readonly ModelUsage[], line: ModelUsage): number {
-  return lines.find((one) => one.priced === false && isSameModel(one, line))?.calls ?? 0;
-}
-
 /** Returns the subject of a run's signals. */
 export function subjectOf({ contribution, parent }: RunSummary): SignalSubject {
   const { agent = null, customer = null, feature = null } = contribution?.labels ?? {};
@@ -244,7 +368,7 @@ export function subjectOf({ contribution, parent }: RunSummary): SignalSubject {
 }
 
 /** Returns a signal of a run, without what it measured. */
-function signalOf(
+export function signalOf(
   kind: AlertSignal["kind"],
   run: RunId,
   summary: RunSummary,
@@ -252,11 +376,6 @@ function signalOf(
   at = closeArrivalOf(summary),
 ): AlertSignal {
   return newSignal({ kind, key: run, at, outcome, run, subject: subjectOf(summary) });
-}
-
-/** Returns the latest arrival of a run, unix milliseconds. */
-function arrivalOf({ after, latestAt }: RunChange): number {
-  return Math.max(after?.times?.receivedAt ?? 0, latestAt ?? 0);
 }
 
 /**
@@ -272,7 +391,7 @@ export function isImported(
 }
 
 /** Returns whether a run left the groups that it counted in. */
-function isMoved(before: RunSummary | null, after: RunSummary | null): boolean {
+export function isMoved(before: RunSummary | null, after: RunSummary | null): boolean {
   return before !== null && after !== null && !isSameSubject(before, after);
 }
 
@@ -280,46 +399,4 @@ function isMoved(before: RunSummary | null, after: RunSummary | null): boolean {
 export function isSameSubject(before: RunSummary, after: RunSummary): boolean {
   const [old, now] = [subjectOf(before), subjectOf(after)];
   return old.agent === now.agent && old.customer === now.customer && old.feature === now.feature;
-}
-
-/** Returns the signals that the flips of a monitor give rules of kind `missed`. */
-export function missedSignals(monitor: Monitor, flips: readonly Flip[]): AlertSignal[] {
-  return flips.flatMap((flip): AlertSignal[] => {
-    const { at, from, to, reason, run = null } = flip;
-    if (to === "down") {
-      const words = reason === "missed" ? missedWords(monitor, flip) : null;
-      return [{ ...missedSignal(monitor, at, "bad"), detail: reason, run, words }];
-    }
-    if (from !== "down" || to === "unknown") return [];
-    return [missedSignal(monitor, at, to === "paused" ? "paused" : "good")];
-  });
-}
-
-/** Returns the signal of a monitor that is deleted; none if it was not down. */
-export function deletedSignals(monitor: Monitor, atMs: number): AlertSignal[] {
-  return monitor.state === "down" ? [missedSignal(monitor, atMs, "paused")] : [];
-}
-
-/** Says when a missed run was due, by which schedule, and when the last one arrived. */
-function missedWords(
-  { settings, expectedAt, lastArrivalAt }: Monitor,
-  { at }: Flip,
-): string | null {
-  // Of a run that was missed long ago, the monitor knows only what came after.
-  if (expectedAt === null || expectedAt > at) return null;
-  const { schedule } = settings;
-  const zone = "cron" in schedule ? ` ${schedule.tz}` : "";
-  const words = scheduleWords(schedule);
-  const due = `due ${minuteOf(expectedAt)} (${words.charAt(0).toLowerCase()}${
-    words.slice(1)
-  }${zone})`;
-  return lastArrivalAt === null ? due : `${due}, last arrival ${minuteOf(lastArrivalAt)}`;
-}
-
-function missedSignal(
-  { agent }: Monitor,
-  at: number,
-  outcome: AlertSignal["outcome"],
-): AlertSignal {
-  return newSignal({ kind: "missed", key: agent, at, outcome, subject: { ...TEAM, agent } });
 }

@@ -11,7 +11,7 @@ import { type AlertInstance, type GroupState, stateOf } from "./instance.ts";
 import type { Rule, RuleCondition } from "./rule.ts";
 import { type Channel, wants } from "../channels/channel.ts";
 import { type Delivery, newDelivery } from "../channels/delivery.ts";
-import { isMuted, type RulesByKind } from "./group.ts";
+import { isMuted, type RulesByKind } from "./signal.ts";
 import type { Silence } from "./silence.ts";
 
 /** An instance with its incident after a change; `notified` is null if no incident changes. */

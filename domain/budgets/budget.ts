@@ -6,7 +6,7 @@
  * @module
  */
 import { z } from "zod";
-import { kindLook } from "../alerts/group.ts";
+import { kindLook } from "../alerts/signal.ts";
 import { BUDGETS_MAX, SPEND_PERIODS } from "../alerts/rule.ts";
 import { flag, versionField, withDefault } from "../config/body.ts";
 import {

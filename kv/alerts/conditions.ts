@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type AlertSignal, type Group, newSignal } from "../../domain/alerts/group.ts";
+import { type AlertSignal, type Group, newSignal } from "../../domain/alerts/signal.ts";
 import { type AlertInstance, isOfRule } from "../../domain/alerts/instance.ts";
 import {
   FIRING_GROUPS_MAX,
@@ -12,7 +12,7 @@ import {
   type RuleCondition,
   type RuleKind,
 } from "../../domain/alerts/rule.ts";
-import type { DueGroup } from "../../domain/alerts/signal.ts";
+import type { DueGroup } from "../../domain/alerts/signal_sources.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { keys } from "../base/keys.ts";
 import { listRows, type Store } from "../store.ts";

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { groupOfMark, nameIn, shareIn } from "../../domain/alerts/group.ts";
+import { groupOfMark, nameIn, shareIn } from "../../domain/alerts/signal.ts";
 import { PERIODS } from "../../domain/alerts/incident.ts";
 import { OTHER_GROUP } from "../../domain/alerts/rule.ts";
 import { type Budget, BUDGET_LABELS, placeOf } from "../../domain/budgets/budget.ts";

@@ -17,7 +17,7 @@ import {
   signalOf,
   unknown,
 } from "./conditions.ts";
-import type { Group } from "../../domain/alerts/group.ts";
+import type { Group } from "../../domain/alerts/signal.ts";
 import type { RuleCondition, SERVICE_TROUBLES } from "../../domain/alerts/rule.ts";
 import { type Delivery, isBlocked } from "../../domain/channels/delivery.ts";
 import { capShareOf, type JudgeAccount } from "../../domain/judges/account.ts";

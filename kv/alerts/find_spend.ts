@@ -11,7 +11,7 @@ import {
   matches,
   nameIn,
   type SignalSubject,
-} from "../../domain/alerts/group.ts";
+} from "../../domain/alerts/signal.ts";
 import { OTHER_GROUP, type RuleSettings } from "../../domain/alerts/rule.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import { dayOf } from "../../domain/core/time.ts";

@@ -9,11 +9,11 @@ import {
   groupOf,
   matches,
   type SignalSubject,
-} from "../../domain/alerts/group.ts";
+  subjectOf,
+} from "../../domain/alerts/signal.ts";
 import type { AlertInstance } from "../../domain/alerts/instance.ts";
 import { OTHER_GROUP } from "../../domain/alerts/rule.ts";
 import { OUTCOMES_MAX } from "../../domain/outcomes/window.ts";
-import { subjectOf } from "../../domain/alerts/signal.ts";
 import { judgedAt, type WorkTime } from "../../domain/work/work.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { EntryReader, type Position } from "../index/entries.ts";

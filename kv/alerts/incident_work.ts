@@ -36,7 +36,7 @@ import {
   readIncident,
   readIncidents,
 } from "./rows.ts";
-import { groupOf } from "../../domain/alerts/group.ts";
+import { groupOf } from "../../domain/alerts/signal.ts";
 import { readConfig } from "../config/objects.ts";
 import { instancesOf, isOfKind } from "./conditions.ts";
 

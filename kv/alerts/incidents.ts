@@ -9,7 +9,7 @@ import type {
   IncidentsQuery,
   OpenIncidents,
 } from "../../domain/alerts/incident.ts";
-import type { IncidentChange } from "../../domain/alerts/signal.ts";
+import type { IncidentChange } from "../../domain/alerts/signal_sources.ts";
 import type { Severity } from "../../domain/channels/message.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { MadeBy, Team } from "../../domain/teams/team.ts";

@@ -11,9 +11,9 @@ import {
   unstoredRule,
 } from "../../domain/alerts/preview.ts";
 import { spendPeriodOf } from "../../domain/alerts/instance.ts";
-import type { AlertSignal, SignalSubject } from "../../domain/alerts/group.ts";
+import type { AlertSignal, SignalSubject } from "../../domain/alerts/signal.ts";
 import type { Rule, RuleSettings, SPEND_PERIODS } from "../../domain/alerts/rule.ts";
-import { missedSignals } from "../../domain/alerts/signal.ts";
+import { missedSignals } from "../../domain/alerts/signal_sources.ts";
 import { BUDGET_LABELS, includes, placeOf } from "../../domain/budgets/budget.ts";
 import { marksReached } from "../../domain/budgets/verdict.ts";
 import type { Team } from "../../domain/teams/team.ts";

@@ -13,7 +13,7 @@ import {
   type LackingRows,
 } from "../../domain/alerts/decide.ts";
 import { type AlertInstance, firstIncidentLookAt } from "../../domain/alerts/instance.ts";
-import { type AlertSignal, groupName } from "../../domain/alerts/group.ts";
+import { type AlertSignal, groupName } from "../../domain/alerts/signal.ts";
 import type { Incident, StampSource } from "../../domain/alerts/incident.ts";
 import type { RuleOverflow, TeamCounts } from "../../domain/alerts/rule.ts";
 import type { Severity } from "../../domain/channels/message.ts";
@@ -32,7 +32,7 @@ import {
 } from "../team/team_rows.ts";
 import { workKey, workSet } from "../work/store.ts";
 import type { KvSet } from "../writer/group.ts";
-import type { AlertWork } from "../../domain/alerts/signal.ts";
+import type { AlertWork } from "../../domain/alerts/signal_sources.ts";
 import { earlierOutcomes } from "./run_work.ts";
 import { TEXT_CHARS_MAX } from "../../domain/channels/forms/words.ts";
 import { cutText, printable } from "../../domain/core/text.ts";

@@ -9,9 +9,9 @@
  * @module
  */
 import { isOfRule } from "../../domain/alerts/instance.ts";
-import { type AlertSignal, type Look, lookOf } from "../../domain/alerts/group.ts";
+import { type AlertSignal, type Look, lookOf } from "../../domain/alerts/signal.ts";
 import type { Rule } from "../../domain/alerts/rule.ts";
-import type { AlertWork, DueGroup } from "../../domain/alerts/signal.ts";
+import type { AlertWork, DueGroup } from "../../domain/alerts/signal_sources.ts";
 import type { Work, WorkHandler, WorkTime } from "../../domain/work/work.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { RateCard } from "../../domain/pricing/rates.ts";

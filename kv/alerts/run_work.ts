@@ -6,26 +6,26 @@
  */
 import {
   type AlertSignal,
+  closeOutcomeOf,
+  closeSignals,
   groupName,
   groupOf,
+  isSameSubject,
   matches,
+  type RunChange,
   type SignalSubject,
-} from "../../domain/alerts/group.ts";
+  subjectOf,
+} from "../../domain/alerts/signal.ts";
 import type { AlertConfig } from "../../domain/alerts/transition.ts";
 import type { BudgetLabel } from "../../domain/budgets/budget.ts";
 import type { BudgetLabels } from "../../domain/budgets/verdict.ts";
 import type { Rule, TeamCounts } from "../../domain/alerts/rule.ts";
 import {
   checkSignals,
-  closeOutcomeOf,
-  closeSignals,
   costSignals,
-  isSameSubject,
   resultSignals,
-  type RunChange,
-  subjectOf,
   unpricedSignals,
-} from "../../domain/alerts/signal.ts";
+} from "../../domain/alerts/signal_sources.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { CheckResult, ResultsChange } from "../../domain/runs/check_result.ts";
 import { closeArrivalOf, type RunSummary } from "../../domain/runs/summary.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { kindLook } from "../../domain/alerts/group.ts";
+import { kindLook } from "../../domain/alerts/signal.ts";
 import {
   accountAt,
   EMPTY_ACCOUNT,

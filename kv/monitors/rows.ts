@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { missedSignals } from "../../domain/alerts/signal.ts";
+import { missedSignals } from "../../domain/alerts/signal_sources.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { AgentActivity } from "../../domain/agents/agents.ts";
 import type { Flip } from "../../domain/monitors/row.ts";

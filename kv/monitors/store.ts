@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { deletedSignals } from "../../domain/alerts/signal.ts";
+import { deletedSignals } from "../../domain/alerts/signal_sources.ts";
 import { versionConflict } from "../../domain/config/objects.ts";
 import { type TeamId, uuid7Hex } from "../../domain/core/ids.ts";
 import {

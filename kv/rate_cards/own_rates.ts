@@ -4,7 +4,7 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { kindLook } from "../../domain/alerts/group.ts";
+import { kindLook } from "../../domain/alerts/signal.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import {

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { kindLook } from "../../domain/alerts/group.ts";
+import { kindLook } from "../../domain/alerts/signal.ts";
 import { isOfStore } from "../../domain/core/errors.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import {

@@ -6,7 +6,7 @@
  */
 import type { LRUCache } from "lru-cache";
 import { agentRunOf } from "../../domain/agents/agents.ts";
-import type { AlertWork } from "../../domain/alerts/signal.ts";
+import type { AlertWork } from "../../domain/alerts/signal_sources.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { type ChangeNumbers, numbersAfter, type RunSummary } from "../../domain/runs/summary.ts";

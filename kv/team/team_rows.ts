@@ -18,7 +18,7 @@ import {
 import { keys } from "../base/keys.ts";
 import { getAll, getEntry, type Store } from "../store.ts";
 import { keyText, type KvSet, type Write } from "../writer/group.ts";
-import type { AlertWork } from "../../domain/alerts/signal.ts";
+import type { AlertWork } from "../../domain/alerts/signal_sources.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import type { RollupRow } from "../../domain/spend/rollup.ts";
 

@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { kindLook } from "../../domain/alerts/group.ts";
+import { kindLook } from "../../domain/alerts/signal.ts";
 import type { Mailer } from "../../domain/core/mail.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";

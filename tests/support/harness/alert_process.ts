@@ -1,9 +1,9 @@
 /** A process that judges runs and counts their signals, and looks at what is due. */
-import { kindLook } from "../../../domain/alerts/group.ts";
+import { kindLook } from "../../../domain/alerts/signal.ts";
 import { createStamps, type Incident } from "../../../domain/alerts/incident.ts";
 import type { AlertInstance } from "../../../domain/alerts/instance.ts";
 import type { RuleSettings } from "../../../domain/alerts/rule.ts";
-import type { AlertWork } from "../../../domain/alerts/signal.ts";
+import type { AlertWork } from "../../../domain/alerts/signal_sources.ts";
 import { type SilencePut, SILENCES, type SilenceSettings } from "../../../domain/alerts/silence.ts";
 import type { Delivery } from "../../../domain/channels/delivery.ts";
 import type { AllFacts, FactName } from "../../../domain/checks/program.ts";

@@ -1,6 +1,6 @@
 /** Names of looks, and periods of spend. */
 import { assertEquals } from "@std/assert";
-import { groupName, kindLook, lookOf } from "../../../../domain/alerts/group.ts";
+import { groupName, kindLook, lookOf } from "../../../../domain/alerts/signal.ts";
 import { RULE_KINDS } from "../../../../domain/alerts/rule.ts";
 
 Deno.test("looks: each name asks for one look", () => {

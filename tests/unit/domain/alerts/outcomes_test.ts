@@ -9,7 +9,7 @@ import {
   withSignal,
 } from "../../../../domain/alerts/instance.ts";
 import type { Rule, RuleCondition } from "../../../../domain/alerts/rule.ts";
-import type { AlertSignal } from "../../../../domain/alerts/group.ts";
+import type { AlertSignal } from "../../../../domain/alerts/signal.ts";
 import type { Thresholds } from "../../../../domain/outcomes/window.ts";
 
 const THREE: Thresholds = { consecutive: 3, resolveAfter: 1 };

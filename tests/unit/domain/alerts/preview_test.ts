@@ -13,7 +13,7 @@ import {
   matches,
   newSignal,
   TEAM,
-} from "../../../../domain/alerts/group.ts";
+} from "../../../../domain/alerts/signal.ts";
 import { countOpened, unstoredRule } from "../../../../domain/alerts/preview.ts";
 import type { Rule } from "../../../../domain/alerts/rule.ts";
 import { RULES } from "../../../../domain/alerts/rule_body.ts";

@@ -1,7 +1,7 @@
 /** Results of checks as signals for rules of the kind `check_failed`. */
 import { assertEquals } from "@std/assert";
-import type { AlertSignal } from "../../../../domain/alerts/group.ts";
-import { checkSignals } from "../../../../domain/alerts/signal.ts";
+import type { AlertSignal } from "../../../../domain/alerts/signal.ts";
+import { checkSignals } from "../../../../domain/alerts/signal_sources.ts";
 import {
   type AlertInstance,
   newInstance,

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import type { Channel, ChannelSettings } from "../../../../domain/channels/channel.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
-import { type AlertSignal, groupOf, isMuted, OTHER } from "../../../../domain/alerts/group.ts";
+import { type AlertSignal, groupOf, isMuted, OTHER } from "../../../../domain/alerts/signal.ts";
 import {
   type Incident,
   type TimelineEntry,
@@ -17,7 +17,7 @@ import {
   withResolved,
   withSignal,
 } from "../../../../domain/alerts/instance.ts";
-import { missedSignals } from "../../../../domain/alerts/signal.ts";
+import { missedSignals } from "../../../../domain/alerts/signal_sources.ts";
 import type { Flip } from "../../../../domain/monitors/row.ts";
 import type { Monitor } from "../../../../domain/monitors/monitor.ts";
 import { created, HOUR, MINUTE, T0 } from "../monitors/monitors.ts";
