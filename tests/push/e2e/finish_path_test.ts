@@ -9,7 +9,7 @@ import { Instance } from "../../support/harness/instance.ts";
 import { makeMemoryFolder } from "../../support/harness/memory_folder.ts";
 
 /** Maximum files with a function that is called on the way. A smaller number lowers it. */
-const FILES_MAX = 60;
+const FILES_MAX = 55;
 
 const ROOT = new URL("../../../", import.meta.url).href;
 
