@@ -4,7 +4,6 @@ import { ERRORS } from "../../../../domain/core/errors.ts";
 import { PACKED_ID_BYTES, PAGE_IDS_MAX } from "../../../../domain/runs/ledger.ts";
 import * as limits from "../../../../domain/core/limits.ts";
 import { heartbeatStatusOf, STATUS_OF_HEARTBEAT } from "../../../../domain/runs/run.ts";
-import { TIERS } from "../../../../domain/teams/plans.ts";
 import { CHUNK_BYTES_MAX, COMMIT_BYTES_MAX, LOCKED_RETRY } from "../../../../kv/base/limits.ts";
 
 /** Deno KV's limits for one value and for one commit. */
@@ -13,12 +12,6 @@ const KV_VALUE_BYTES = 65_536, KV_COMMIT_BYTES = 819_200, KV_KEY_BYTES = 2_048;
 Deno.test("contract 14: the limits have the contract's values", () => {
   assertEquals(limits.EVENTS_PER_BATCH_MAX, 50);
   assertEquals([limits.METADATA_KEY_CHARS_MAX, limits.METADATA_VALUE_CHARS_MAX], [20, 50]);
-  const keysMax = Object.values(TIERS).map(({ metadataKeysMax }) => metadataKeysMax);
-  assertEquals(keysMax, [0, 0, 3, 10, Infinity]);
-});
-
-Deno.test("decision 39: the agent caps of the plans", () => {
-  assertEquals(Object.values(TIERS).map(({ agentsMax }) => agentsMax), [10, 25, 50, 100, Infinity]);
 });
 
 Deno.test("R7, R10: sizes nest: an output fits a body, and the largest events fit a batch", () => {
