@@ -3,17 +3,8 @@ import { assertEquals } from "@std/assert";
 import type { Team } from "../../../domain/teams/team.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { DEAD_STAGES_LISTED_MAX } from "../../../domain/runs/stages.ts";
-import { createDeadStageStore, revive } from "../../../kv/runs/run_work.ts";
-import {
-  finish,
-  open,
-  processAll,
-  processingStoreOf,
-  run,
-  runsOf,
-  TEAM,
-} from "../../support/builders/stored_runs.ts";
-import { NOON } from "../../support/harness/harness.ts";
+import { createDeadStageStore } from "../../../kv/runs/run_work.ts";
+import { processingStoreOf, run, TEAM } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 const OTHER: Team = { ...TEAM, id: "other" as TeamId };
@@ -37,20 +28,6 @@ TempStore.test("a team sees its own dead stages with their errors, and no other 
   ) => [team, run, work, tries]);
   assertEquals(reported, [[TEAM.id, run(1), "cost", 8]]);
   assertEquals([stages[0]?.failure.error, hasMore], ["Error: no price for 1", false]);
-});
-
-TempStore.test("a stage that is revived, or whose run is aggregated after all, is no longer dead", async (temp) => {
-  const dead = createDeadStageStore(temp.store);
-  await kill(temp, 1);
-  await revive(temp.store, { team: TEAM.id, run: run(1) }, NOON);
-  assertEquals((await dead.ofTeam(TEAM)).stages, []);
-  const runs = runsOf(temp.store);
-  await open(runs, 2);
-  await finish(runs, 2);
-  await kill(temp, 2);
-  assertEquals((await dead.ofTeam(TEAM)).stages.length, 1);
-  await processAll(temp.store);
-  assertEquals((await dead.ofTeam(TEAM)).stages, []);
 });
 
 TempStore.test("of many dead stages a few are listed, with a note that there are more", async (temp) => {

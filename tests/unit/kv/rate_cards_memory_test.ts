@@ -96,16 +96,6 @@ TempStore.test("a read that races with a change is not cached", async (temp) => 
   assertEquals(await inputOf(cards), 7);
 });
 
-TempStore.test("another process's change is seen within 10 s", async (temp) => {
-  const here = cardsOf(temp.store), there = cardsOf(temp.store);
-  const { rate: { row } } = await there.put(TEAM, priced(1), "key_1");
-  assertEquals(await inputOf(here), 1);
-  await there.delete(TEAM, row.id, "key_1");
-  await there.put(TEAM, priced(2), "key_1");
-  using _clock = monotonicClockAheadBy(NOTICED_WITHIN_MS);
-  assertEquals(await inputOf(here), 2);
-});
-
 TempStore.test("using a card does not extend its time in the cache", async (temp) => {
   const here = cardsOf(temp.store);
   assertEquals(await inputOf(here), null);
@@ -143,38 +133,4 @@ TempStore.test("after a put of unknown outcome the card is read again", async (t
   assertEquals(await inputOf(cards), null);
   await assertRejects(() => cards.put(TEAM, priced(3), "key_1"), StorageUnavailable);
   assertEquals(await inputOf(cards), 3);
-});
-
-TempStore.test("loads of a team's cards run in sequence, however often the card changes", async (temp) => {
-  let [lists, most] = [0, 0];
-  const [began, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const reader = new Proxy(temp.store.reader, {
-    get(target, name) {
-      const method = Reflect.get(target, name).bind(target);
-      if (name !== "list") return method;
-      return async function* (...args: unknown[]) {
-        most = Math.max(most, ++lists);
-        began.resolve();
-        await gate.promise;
-        try {
-          yield* method(...args);
-        } finally {
-          lists--;
-        }
-      };
-    },
-  });
-  const cards = cardsOf({ ...temp.store, reader } as Store);
-  await cards.put(TEAM, priced(1), "key_1");
-  const requests = [cards.card(TEAM)];
-  // The first read of the rows is delayed while the card changes and is requested again.
-  await began.promise;
-  for (let n = 2; n <= 20; n++) {
-    await cards.put(TEAM, priced(n), "key_1");
-    requests.push(cards.card(TEAM));
-  }
-  gate.resolve();
-  await Promise.all(requests);
-  assertEquals(await inputOf(cards), 20);
-  assertEquals(most, 1);
 });

@@ -25,22 +25,6 @@ function total({ counts }: Refusals): number {
   return counts.reduce((sum, { count }) => sum + count, 0);
 }
 
-TempStore.test("R13: unwritten refusals are included in reads, which are the same once they are written", async (temp) => {
-  const refusals = createRefusalStore(temp.store, () => NOON);
-  refusals.note(TEAM, aRefusal({ at: NOON - DAY_MS, field: "agent" }));
-  for (let n = 0; n < 3; n++) refusals.note(TEAM, aRefusal({ at: NOON + n, requestId: `r${n}` }));
-  const before = await refusals.read(TEAM, NOON);
-  assertEquals(before.counts.map(({ count }) => count), [3, 1]);
-  assertEquals(before.latest.map(({ requestId }) => requestId), ["r2", "r1", "r0", "request-1"]);
-  assertEquals((await temp.keysBelow(["refusal"])).length, 0);
-  await refusals.flush();
-  assertEquals(await refusals.read(TEAM, NOON), before);
-  assertEquals((await temp.keysBelow(["refusal"])).length, 1);
-  const after = createRefusalStore(await temp.reopen(), () => NOON);
-  assertEquals(await after.read(TEAM, NOON), before);
-  assertEquals(total(await after.read(OTHER_TEAM, NOON)), 0);
-});
-
 TempStore.test("R13: a minute of refusals is one commit per team, however many there were", async (temp) => {
   const refusals = createRefusalStore(temp.store, () => NOON);
   for (let n = 0; n < 5_000; n++) {

@@ -65,31 +65,6 @@ Deno.test("schedule: each delay varies by a tenth", () => {
   assertEquals([delayOf(0), delayOf(0.5), delayOf(0.999_999)], [4_500, 5_000, 5_500]);
 });
 
-Deno.test("schedule: a receiver's wait counts if it is longer, up to an hour", () => {
-  const nextOf = (retryAfterMs: number | null) =>
-    (afterTry(delivery("webhook"), outcome("retry", NOON, { retryAfterMs }), 0.5).nextAt ?? 0) -
-    NOON - 10;
-  assertEquals([null, -5, 1_000, 60_000, 7 * HOUR].map(nextOf), [
-    5_000,
-    5_000,
-    5_000,
-    60_000,
-    HOUR,
-  ]);
-});
-
-Deno.test("schedule: success, final answers and tests end a delivery", () => {
-  const end = (verdict: SendResult["verdict"], event?: "channel.test") => {
-    const tried = afterTry(delivery("webhook", event), outcome(verdict, NOON), 0.5);
-    return [tried.state, tried.nextAt, tried.attempts];
-  };
-  assertEquals(end("delivered"), ["delivered", null, 1]);
-  assertEquals(end("final"), ["dead", null, 1]);
-  assertEquals(end("gone"), ["dead", null, 1]);
-  assertEquals(end("retry", "channel.test"), ["dead", null, 1]);
-  assertEquals(end("delivered", "channel.test"), ["delivered", null, 1]);
-});
-
 Deno.test("schedule: the first and the latest tries are kept", () => {
   let tried = delivery("webhook");
   for (let n = 0; n < 50; n++) tried = afterTry({ ...tried, attempts: 0 }, outcome("retry", n), 0);

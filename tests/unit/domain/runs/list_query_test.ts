@@ -17,6 +17,15 @@ function valueOf(text: string) {
   return parseRunsQuery(text, NOW, cursorOf);
 }
 
+Deno.test("runs query: no parameters select every run, 50 per page", () => {
+  assertEquals(valueOf(""), {
+    query: { from: null, to: null },
+    isWindowDefault: false,
+    after: null,
+    limit: 50,
+  });
+});
+
 Deno.test("runs query: a day includes all its hours, an instant is exact to the millisecond", () => {
   const rangeOf = (text: string) => {
     const { from, to } = valueOf(text).query;
