@@ -140,41 +140,28 @@ Deno.test({
   },
 });
 
-inFolder.test("open: a damaged header is refused before any write is acknowledged", async (folder) => {
-  const path = `${folder}/test.kv`;
-  await fillStore(path);
-  const bytes = await Deno.readFile(path);
-  bytes.fill(0x2a, 0, 100);
-  await Deno.writeFile(path, bytes);
-  await assertRefused(path, "is damaged", "restore a backup");
-  // The refusal released the lock and changed nothing.
-  await assertRefused(path, "is damaged");
-  assertEquals(await Deno.readFile(path), bytes);
-});
+/** Damages of a ledger's file: the bytes that are in its place. */
+const DAMAGES: Readonly<Record<string, (bytes: Uint8Array<ArrayBuffer>) => Uint8Array>> = {
+  "a damaged header": (bytes) => bytes.fill(0x2a, 0, 100),
+  "damaged pages in its middle": (bytes) => bytes.fill(0xff, MIDDLE.from, MIDDLE.to),
+  "no end": (bytes) => bytes.slice(0, 200_000),
+  "another content": () => new TextEncoder().encode("dear diary\n".repeat(1_000)),
+};
 
-inFolder.test("open: damaged pages in the middle of a file are refused at the start", async (folder) => {
-  const path = `${folder}/test.kv`;
-  await fillStore(path);
-  const bytes = await Deno.readFile(path);
-  assert(bytes.length > MIDDLE.to, `${bytes.length} bytes are no middle`);
-  bytes.fill(0xff, MIDDLE.from, MIDDLE.to);
-  await Deno.writeFile(path, bytes);
-  await assertRefused(path, "is damaged", "restore a backup");
-});
-
-inFolder.test("open: a truncated file is refused", async (folder) => {
-  const path = `${folder}/test.kv`;
-  await fillStore(path);
-  await Deno.truncate(path, 200_000);
-  await assertRefused(path, "is damaged");
-});
-
-inFolder.test("open: a file that is not a database is refused and left unchanged", async (folder) => {
-  const path = `${folder}/notes.txt`;
-  await Deno.writeTextFile(path, "dear diary\n".repeat(1_000));
-  await assertRefused(path, "is damaged");
-  assertEquals((await Deno.readTextFile(path)).length, 11_000);
-});
+for (const [name, damage] of Object.entries(DAMAGES)) {
+  inFolder.test(`open: a file with ${name} is refused at the start, and left unchanged`, async (folder) => {
+    const path = `${folder}/test.kv`;
+    await fillStore(path);
+    const bytes = await Deno.readFile(path);
+    assert(bytes.length > MIDDLE.to, `${bytes.length} bytes are no middle`);
+    const damaged = damage(bytes);
+    await Deno.writeFile(path, damaged);
+    await assertRefused(path, "is damaged", "restore a backup");
+    // The refusal released the lock.
+    await assertRefused(path, "is damaged");
+    assertEquals(await Deno.readFile(path), new Uint8Array(damaged));
+  });
+}
 
 inFolder.test("open: a read-only file is refused, also for root", async (folder) => {
   const path = `${folder}/test.kv`;

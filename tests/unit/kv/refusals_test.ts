@@ -6,11 +6,10 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
-import { REFUSAL_LIMITS } from "../../../domain/core/limits.ts";
 import { Memory } from "../../../runtime/memory.ts";
 import type { Refusals } from "../../../domain/refusals/refusals.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
-import { createRefusalStore, forgetRefusals } from "../../../kv/refusals/refusal_store.ts";
+import { createRefusalStore } from "../../../kv/refusals/refusal_store.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { aRefusal } from "../../support/builders/refusals.ts";
@@ -18,7 +17,6 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 
 const TEAM = "01J00000000000000000000000" as TeamId;
 const OTHER_TEAM = "01J00000000000000000000001" as TeamId;
-const DAY_MS = 86_400_000;
 const CODES = ["missing_field", "invalid_field", "id_conflict", "not_found"] as const;
 
 function total({ counts }: Refusals): number {
@@ -128,32 +126,4 @@ TempStore.test("R13: the longest texts fit the rows, whatever their characters",
   assertEquals(total(report), 200);
   assert(report.latest.length >= 20, String(report.latest.length));
   assertEquals((await temp.keysBelow(["refusal"])).length, 1);
-});
-
-TempStore.test("R13: refusals are kept for 7 days and then removed, by a write or the sweep", async (temp) => {
-  let nowMs = NOON;
-  const refusals = createRefusalStore(temp.store, () => nowMs);
-  const stored = async () => {
-    const { counts, latest } = await refusals.read(TEAM, NOON);
-    return [counts.length, latest.length];
-  };
-  for (let day = 0; day < 10; day++) {
-    nowMs = NOON + day * DAY_MS;
-    refusals.note(TEAM, aRefusal({ at: nowMs }));
-    await refusals.flush();
-    const { counts, latest } = await refusals.read(TEAM, nowMs);
-    const keptDays = Math.min(day + 1, REFUSAL_LIMITS.days);
-    assertEquals([counts.length, latest.length], [keptDays, keptDays], String(day));
-    // A read at an earlier time omits nothing that is stored.
-    assertEquals(await stored(), [keptDays, keptDays], String(day));
-  }
-  // A read before the sweep omits them as well.
-  assertEquals((await refusals.read(TEAM, nowMs + 3 * DAY_MS)).counts.length, 4);
-  assertEquals(await stored(), [7, 7]);
-  await forgetRefusals(temp.store, TEAM, nowMs + 3 * DAY_MS);
-  assertEquals(await stored(), [4, 4]);
-  await forgetRefusals(temp.store, TEAM, nowMs + 20 * DAY_MS);
-  assertEquals(await temp.keysBelow(["refusal", TEAM]), []);
-  await forgetRefusals(temp.store, TEAM, nowMs + 20 * DAY_MS);
-  assertEquals(await temp.keysBelow(["refusal", TEAM]), []);
 });

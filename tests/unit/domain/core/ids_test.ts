@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import fc from "fast-check";
 import { isRegion, judgeId, REGIONS, uuid7Hex } from "../../../../domain/core/ids.ts";
 
@@ -68,12 +68,6 @@ Deno.test("decision 5: an id with one changed UTF-16 unit is judged by the patte
   }));
 });
 
-Deno.test("decision 5: only text that matches the pattern is valid", () => {
-  fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => {
-    assert(judgeId("run", text) !== "valid" || /^run_(eu|us)_[0-9a-f]{32}$/.test(text));
-  }));
-});
-
 Deno.test("a region is eu or us, never an inherited property name", () => {
   assertEquals(["eu", "us", "EU", "", "constructor", undefined].map(isRegion), [
     true,
@@ -94,13 +88,6 @@ Deno.test("decision 33: a minted id is a UUIDv7 of the given instant", () => {
     assertMatch(id, /^[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$/);
     assertEquals(parseInt(id.slice(0, 12), 16), nowMs);
     assertEquals(judgeId("run", `run_eu_${id}`), "valid");
-  }));
-});
-
-Deno.test("decision 33: minted ids sort by creation time", () => {
-  fc.assert(fc.property(instants, instants, tenBytes, tenBytes, (a, b, one, other) => {
-    fc.pre(a < b);
-    assert(uuid7Hex(a, one) < uuid7Hex(b, other));
   }));
 });
 

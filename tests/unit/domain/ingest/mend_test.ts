@@ -31,16 +31,6 @@ function heartbeat(fields: object) {
   return { ...parsed.request, dropped: parsed.losses?.dropped ?? null };
 }
 
-Deno.test("R6: the first scores are kept up to the limit, and scores that are not an object are dropped completely", () => {
-  const many = Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`s${n}`, n]));
-  const cut = finish({ scores: { bad: null, ...many } });
-  assertEquals([cut.scores?.length, cut.dropped], [200, "scores=51"]);
-  assertEquals(cut.scores?.at(-1), ["s199", 199]);
-  for (const scores of ["high", 1, true, [1]]) {
-    assertEquals([finish({ scores }).scores, finish({ scores }).dropped], [undefined, "scores=1"]);
-  }
-});
-
 Deno.test("R7: texts are cut to their limit between characters, reported and flagged", () => {
   const cut = open({
     goal: "😀".repeat(16_385),
