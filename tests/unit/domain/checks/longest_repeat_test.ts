@@ -25,4 +25,6 @@ Deno.test("longest repeat: it finds what a search of all cycles finds", () => {
     }),
     { numRuns: 500 },
   );
+  // Five calls are no cycle.
+  assertEquals(longestRepeat([1, 2, 3, 4, 5, 1, 2, 3, 4, 5]).times, 1);
 });
