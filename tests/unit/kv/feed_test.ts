@@ -96,38 +96,6 @@ TempStore.test("feed: a follower ends with the same data as the store, with two 
   );
 });
 
-TempStore.test("feed: a run is listed once, at its latest change, however often it changes", async (temp) => {
-  const { store } = temp;
-  const runs = runsOf(store);
-  for (let n = 1; n <= 5; n++) {
-    await runs.append(TEAM, run(0), [aCall(n)], NOON);
-    await processAll(store);
-  }
-  await open(runs, 1);
-  await processAll(store);
-  assertEquals(await temp.keysBelow(keys.changes(TEAM.id)), [
-    keys.change(TEAM.id, 5, run(0)),
-    keys.change(TEAM.id, 6, run(1)),
-  ]);
-});
-
-TempStore.test("feed: a reader after every change sees each state of a final run once", async ({ store }) => {
-  const runs = runsOf(store);
-  const follower = new Follower(TEAM.id);
-  await open(runs, 1);
-  await finish(runs, 1);
-  for (let n = 1; n <= 4; n++) {
-    await processAll(store);
-    await follower.readOn(store);
-    await follower.readOn(store);
-    await runs.append(TEAM, run(1), [aCall(n)], NOON);
-  }
-  const revisions = follower.received.map((change) =>
-    change.kind === "changed" ? change.row.cost.revision : null
-  );
-  assertEquals(revisions, [1, 2, 3, 4]);
-});
-
 Deno.test("feed: commits of unknown outcome and lost commits leave no gap and no second row", async () => {
   for (const fault of ["throw", "commit then throw", "lost"] as const) {
     using kv = await Deno.openKv(":memory:");

@@ -7,18 +7,6 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 
 const MADE = { by: "key_1", at: NOON };
 
-MonitorProcess.test("monitors: an agent with outcomes starts up, one without is new", async (here) => {
-  await here.close(1, NOON - HOUR);
-  await here.close(2, NOON - HOUR, "cancelled", "b");
-  await here.work();
-  await here.put();
-  await here.put(HOURLY, NOON, "b");
-  const [a, b] = [await here.read("a"), await here.read("b")];
-  assertEquals([a?.state, a?.lastArrivalAt, a?.lastOkAt], ["up", NOON - HOUR, NOON - HOUR]);
-  assertEquals([b?.state, b?.lastArrivalAt], ["new", null]);
-  assertEquals((await here.due()).map(({ name, at }) => [name, at]), [["a", NOON + HOUR]]);
-});
-
 MonitorProcess.test("monitors: outcomes of one commit are one row, and move no row of the due index", async (here) => {
   await here.close(1, NOON);
   await here.work();
