@@ -1,5 +1,6 @@
 /** Outcomes of a group: when it fires, until when, and when it needs a row. */
 import { assertEquals } from "@std/assert";
+import fc from "fast-check";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import {
   type AlertInstance,
@@ -102,4 +103,17 @@ Deno.test("without thresholds a group fires while a thing is bad", () => {
   assertEquals(after(both, "all", stuck).isFiring, false);
   // A monitor that is up again says nothing about another one.
   assertEquals(after(named("bb", missed), "other", missed).isFiring, true);
+});
+
+Deno.test("things that are bad count the same in any order", () => {
+  const rule = aRule(null);
+  const some = fc.uniqueArray(fc.integer({ min: 1, max: 500 }), { minLength: 1, maxLength: 60 });
+  fc.assert(fc.property(some, (ns) => {
+    const countOf = (order: readonly number[]) => {
+      const all = order.map((n) => signal(n, "bad", rule));
+      const { count, runs } = stateOf(instanceAfter(all, rule), rule);
+      return { count, runs };
+    };
+    assertEquals(countOf(ns), countOf(ns.toSorted((a, b) => a - b)));
+  }));
 });

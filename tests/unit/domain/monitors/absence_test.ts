@@ -24,6 +24,16 @@ Deno.test("absence: a long one excuses 15 minutes and one grace", () => {
   assertEquals(deadlinesOf(watched.monitor).downAfter, T0 + 9 * HOUR + 25 * MINUTE);
 });
 
+Deno.test("absence: only the grace of a late one may end inside", () => {
+  const watched = new Watched(created()).look(T0 + HOUR);
+  watched.look(T0 + 75 * MINUTE, gap(65 * MINUTE, 75 * MINUTE));
+  assertEquals(short(watched.flips), ["3600 up>late expected", "3900 late>unknown absence"]);
+  watched.look(T0 + 95 * MINUTE - 1);
+  assertEquals(watched.monitor.state, "late");
+  watched.look(T0 + 95 * MINUTE);
+  assertEquals(short(watched.flips).at(-1), "5700 late>down missed");
+});
+
 Deno.test("absence: a deadline outside is not postponed, and the row is written once", () => {
   const away = gap(10 * MINUTE, 20 * MINUTE);
   const watched = new Watched(created()).look(T0 + HOUR, away).look(T0 + HOUR, away);

@@ -27,6 +27,35 @@ Deno.test("monitor: a created one is new without an outcome, up with one, paused
   assertEquals(create(past, false), ["0 null>paused created", null]);
 });
 
+Deno.test("monitor: a new one stays new until an outcome", () => {
+  const monitor = created({}, null);
+  assertEquals(nextDueAt(monitor, T0, 0), null);
+  assertEquals(short(lookAt(monitor, turn(T0 + 900 * HOUR)).flips), []);
+  const { flips } = addOutcomes(monitor, [outcome(T0 + MINUTE, "good")]);
+  assertEquals(short(flips), ["60 new>up arrived"]);
+  // An outcome that is no success is one too: from now on a run is expected.
+  const patient = created({ failureThreshold: 2 }, null);
+  const failed = addOutcomes(patient, [outcome(T0 + MINUTE, "bad")]);
+  assertEquals(short(failed.flips), ["60 new>up arrived"]);
+  assertEquals(deadlinesOf(failed.monitor).expectedAt, T0 + MINUTE + HOUR);
+  const down = addOutcomes(created({}, null), [outcome(T0 + MINUTE, "bad")]);
+  assertEquals(short(down.flips), ["60 new>down failed"]);
+});
+
+Deno.test("monitor: it is late and down at the instants of its deadlines", () => {
+  const watched = new Watched(created());
+  assertEquals(nextDueAt(watched.monitor, T0, 0), T0 + HOUR);
+  watched.look(T0 + HOUR - 1);
+  assertEquals(short(watched.flips), []);
+  watched.look(T0 + HOUR + 7_000);
+  assertEquals(short(watched.flips), ["3600 up>late expected"]);
+  assertEquals(nextDueAt(watched.monitor, T0 + HOUR + 7_000, 0), T0 + HOUR + 10 * MINUTE);
+  watched.look(T0 + 2 * HOUR).look(T0 + 3 * HOUR);
+  assertEquals(short(watched.flips).slice(1), ["4200 late>down missed"]);
+  assertEquals(watched.monitor.since, T0 + HOUR + 10 * MINUTE);
+  assertEquals(nextDueAt(watched.monitor, T0 + 3 * HOUR, 0), null);
+});
+
 Deno.test("monitor: one late look makes both changes; without grace it is down at once", () => {
   const late = lookAt(created(), turn(T0 + 5 * HOUR));
   assertEquals(short(late.flips), ["3600 up>late expected", "4200 late>down missed"]);
@@ -58,6 +87,14 @@ Deno.test("monitor: an overrun makes it down, its run's success up", () => {
   const late = new Watched(created({ failureThreshold: 5 })).add(outcome(T0 + 9_000, "overrun", 1));
   late.add(outcome(T0 + 8_000, "bad", 1));
   assertEquals(short(late.flips), ["9 up>down overrun", "9 down>up recovered"]);
+});
+
+Deno.test("monitor: after a missed run, successes count from the deadline on", () => {
+  const watched = new Watched(created({ recoveryThreshold: 2 }));
+  watched.add(outcome(T0 + 1_000, "good")).look(T0 + 2 * HOUR).add(outcome(T0 + 3 * HOUR, "good"));
+  assertEquals(watched.monitor.state, "down");
+  watched.add(outcome(T0 + 4 * HOUR, "good"));
+  assertEquals(watched.monitor.state, "up");
 });
 
 Deno.test("monitor: a pause ends at its instant, at the next success, or by hand", () => {

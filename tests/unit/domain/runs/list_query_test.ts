@@ -54,6 +54,12 @@ Deno.test("runs query: only a query without an index gets a default window, and 
   assertEquals(valueOf("q=run_eu&from=2026-01-31&cursor=old").query.from, MIDNIGHT);
 });
 
+Deno.test("runs query: costs are exact to the picodollar, and 0 does not filter", () => {
+  assertEquals(valueOf("min_cost_usd=0.1").query.minCost, 100_000_000_000n);
+  assertEquals(valueOf("min_cost_usd=0.000000000001").query.minCost, 1n);
+  assertEquals(valueOf("min_cost_usd=0.00").query, { from: null, to: null });
+});
+
 Deno.test("runs query: the first invalid parameter is named", () => {
   const fieldOf = (text: string) => {
     const problem = problemOf(() => valueOf(text));

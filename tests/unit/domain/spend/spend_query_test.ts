@@ -50,3 +50,12 @@ Deno.test("spend: a range is echoed as sent and contains each of its days once",
     assertEquals(days, Array.from({ length }, (_, i) => text(first + i)));
   }));
 });
+
+Deno.test("spend: today lasts from its first to its last millisecond", () => {
+  const midnight = Date.UTC(2024, 1, 29);
+  for (const [ms, to] of [[0, "29"], [DAY_MS - 1, "29"], [-1, "28"]] as const) {
+    const parsed = parseSpendQuery("", midnight + ms);
+    assertEquals(parsed.to, `2024-02-${to}`);
+    assertEquals(daysOf(parsed).length, 30);
+  }
+});

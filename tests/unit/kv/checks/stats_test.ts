@@ -52,6 +52,25 @@ function statsOf(temp: TempStore) {
   return createCheckStatsStore(temp.store, () => NOON);
 }
 
+TempStore.test("statistics: rows of other checks and of all agents are passed over", async (temp) => {
+  const own = { counts: { [CHECK.id]: [4, 3, 2, 1] } } as const;
+  await setDays(temp, [
+    [daysAgo(1), "", own],
+    [daysAgo(1), "a", own],
+    [daysAgo(1), "b", { counts: { chk_eu_2: ONE } }],
+    [daysAgo(0), "b", own],
+  ]);
+  const counts = { pass: 4, fail: 3, error: 2, skipped: 1 };
+  const { days, next } = await statsOf(temp).read(TEAM, CHECK, ALL);
+  assertEquals(days, [
+    { day: daysAgo(1), agent: "a", ...counts },
+    { day: daysAgo(0), agent: "b", ...counts },
+  ]);
+  assertEquals(next, null);
+  const totals = await statsOf(temp).totals(TEAM, daysAgo(30), daysAgo(0));
+  assertEquals([...totals], [[CHECK.id, [{ day: daysAgo(1), agent: null, ...counts }]]]);
+});
+
 TempStore.test("statistics: a page reads a bounded number of rows, and the next one continues", async (temp) => {
   const others = Array.from({ length: STATS_ROWS_MAX + 50 }, (_, n) => {
     const agent = `agent ${String(n).padStart(5, "0")}`;
