@@ -56,11 +56,11 @@ export function metadataOf(
   const kept: MetadataLabel[] = [];
   const add = (key: string, value: string | null) => {
     if (value === null || isLonger(value, METADATA_VALUE_CHARS_MAX)) return;
-    kept.push([key, { rank: 0, at, id, value }]);
+    kept.push({ key, rank: 0, at, id, value });
   };
   let keys: Set<string> | null = null;
   const addOther = (key: string, value: string | null) => {
-    keys ??= new Set(kept.map(([known]) => known));
+    keys ??= new Set(kept.map((label) => label.key));
     if (key === "" || keys.has(key) || isLonger(key, METADATA_KEY_CHARS_MAX)) return;
     const count = kept.length;
     add(key, value);

@@ -73,12 +73,11 @@ const SCOPES_MAX = 8;
 /** Classes of metadata in the order in which a plan's limit keeps them. */
 const METADATA_ORDER = ["service", "env", "version", "session"];
 
-/** A key of metadata with its candidate. */
-export type MetadataLabel = readonly [key: string, label: MetadataCandidate];
-
-/** Candidate for a value of metadata; null once retention has removed it. */
-export interface MetadataCandidate extends Candidate {
-  /** The value. */
+/** Candidate for the value of a key of metadata. */
+export interface MetadataLabel extends Candidate {
+  /** The key. */
+  readonly key: string;
+  /** The value; null once retention has removed it. */
   readonly value: string | null;
 }
 
@@ -89,7 +88,7 @@ export function sortedMetadata(labels: readonly MetadataLabel[]): readonly Metad
     return at >= 0 ? at : METADATA_ORDER.length + (key.startsWith("tag.") ? 1 : 0);
   };
   return labels
-    .toSorted(([a], [b]) => orderOf(a) - orderOf(b) || (a < b ? -1 : 1))
+    .toSorted(({ key: a }, { key: b }) => orderOf(a) - orderOf(b) || (a < b ? -1 : 1))
     .slice(0, METADATA_KEYS_MAX);
 }
 
@@ -100,7 +99,7 @@ const LATEST = ["end", "status"] as const;
 /** Joins what sets of spans say. */
 export function joinFacts(all: readonly SpanFacts[]): TraceFacts {
   const joined: { -readonly [Name in keyof TraceFacts]: unknown } = {};
-  const metadata = new Map<string, MetadataCandidate>();
+  const metadata = new Map<string, MetadataLabel>();
   const scopes = new Set<string>();
   const join = (name: keyof TraceFacts, candidate: Candidate | undefined, sign: 1 | -1) => {
     if (candidate !== undefined) joined[name] = pick(joined[name] as Candidate, candidate, sign);
@@ -109,12 +108,12 @@ export function joinFacts(all: readonly SpanFacts[]): TraceFacts {
     for (const name of EARLIEST) join(name, facts[name], 1);
     for (const name of LATEST) join(name, facts[name], -1);
     if (facts.isClosed) joined.isClosed = true;
-    for (const [key, label] of facts.metadata ?? []) {
-      metadata.set(key, pick(metadata.get(key), label, 1));
+    for (const label of facts.metadata ?? []) {
+      metadata.set(label.key, pick(metadata.get(label.key), label, 1));
     }
     for (const scope of facts.scopes ?? []) scopes.add(scope);
   }
-  if (metadata.size > 0) joined.metadata = sortedMetadata([...metadata]);
+  if (metadata.size > 0) joined.metadata = sortedMetadata([...metadata.values()]);
   if (scopes.size > 0) joined.scopes = [...scopes].sort().slice(0, SCOPES_MAX);
   return joined as TraceFacts;
 }
@@ -243,7 +242,7 @@ function openingOf(trace: StoredTrace, { firstAt }: TracedLedger): Opening | nul
 }
 
 function metadataOf(labels: readonly MetadataLabel[]): Metadata {
-  return labels.map(([key, { value }]) => [key, value]);
+  return labels.map(({ key, value }) => [key, value]);
 }
 
 function closingOf(trace: StoredTrace): Closing | null {
@@ -261,5 +260,5 @@ function closingOf(trace: StoredTrace): Closing | null {
 export function withoutMetadata(trace: StoredTrace): StoredTrace {
   const { metadata } = trace;
   if (metadata === undefined) return trace;
-  return { ...trace, metadata: metadata.map(([key, label]) => [key, { ...label, value: null }]) };
+  return { ...trace, metadata: metadata.map((label) => ({ ...label, value: null })) };
 }

@@ -9,6 +9,7 @@
 import type { RunSummary, RunSums } from "../../domain/runs/summary.ts";
 import type { EventTotals } from "../../domain/runs/event_totals.ts";
 import type { ModelUsage } from "../../domain/runs/model_usage.ts";
+import type { Candidate, StoredTrace, TextCandidate } from "../../domain/runs/trace_facts.ts";
 import { packJson, unpackJson } from "./blob.ts";
 import { type BatchEntry, type EventLedger, PACKED_ID_BYTES } from "../../domain/runs/ledger.ts";
 
@@ -233,6 +234,32 @@ export function decodeSums<Sums extends RunSummary | EventTotals>(bytes: Uint8Ar
   return unpackRecord(packed, kind === SUMMARY_KIND ? SUMMARY : TOTALS) as unknown as Sums;
 }
 
+const CANDIDATE = { rank: "plain", at: "plain", id: "plain" } as const satisfies Record<
+  keyof Candidate,
+  Form
+>;
+
+const TEXT = { ...CANDIDATE, value: "plain" } as const satisfies Record<keyof TextCandidate, Form>;
+
+/** Fields of a trace that few have: they are stored by name. */
+type RareFact = "isAgentRefused" | "isUndecided" | "repeatedCalls";
+
+/** Shape of a trace, without the fields that few have. */
+const TRACE = {
+  begin: CANDIDATE,
+  end: { ...CANDIDATE, startMs: "plain" },
+  status: { ...CANDIDATE, startMs: "plain", status: "plain" },
+  agent: TEXT,
+  customer: TEXT,
+  feature: TEXT,
+  parent: TEXT,
+  metadata: [{ key: "plain", ...TEXT }],
+  isClosed: "optional",
+  scopes: "optional",
+  slug: "optional",
+  closedAt: "optional",
+} as const satisfies Record<Exclude<keyof StoredTrace, RareFact>, Form>;
+
 /** Shape of a ledger without its open page. */
 const LEDGER = storedShape(
   "ledger",
@@ -247,7 +274,7 @@ const LEDGER = storedShape(
     latestAt: "plain",
     months: "plain",
     scores: "optional",
-    trace: "optional",
+    trace: TRACE,
   } as const satisfies Record<Exclude<keyof EventLedger, "tail">, Form>,
 );
 

@@ -154,7 +154,7 @@ export function resultOf(runs: ReadonlyMap<string, CollectedRun>): ExportResult 
       labels: {
         customer_id: facts.customer?.value,
         feature: facts.feature?.value,
-        ...Object.fromEntries((facts.metadata ?? []).map(([key, { value }]) => [key, value])),
+        ...Object.fromEntries((facts.metadata ?? []).map(({ key, value }) => [key, value])),
       },
       calls: calls.length,
       tools: tools.length,

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import { NO_PRICES } from "../../../domain/pricing/price.ts";
@@ -82,9 +82,12 @@ Deno.test("codec: amounts are exact to the picodollar, also beyond 2^53", () => 
   assertEquals(decodePart<Closing>(encodePart(part)).reported?.cost, 999_999_999_999_999_999n);
 });
 
+/** Ids that share none to all of their bytes but the last. */
+const eventId = fc.tuple(fc.nat({ max: 15 }), fc.uint8Array({ minLength: 16, maxLength: 16 }))
+  .map(([shared, bytes]) => `evt_eu_${bytes.fill(7, 0, shared).toHex()}` as EventId);
+
 const event = fc.record({
-  id: fc.uint8Array({ minLength: 16, maxLength: 16 })
-    .map((bytes) => `evt_eu_${bytes.toHex()}` as EventId),
+  id: eventId,
   type: text,
   ts: instant,
   turn: fc.option(fc.integer({ min: 1, max: 99 }), { nil: undefined }),
@@ -108,6 +111,41 @@ Deno.test("codec: a batch round-trips event by event, in order, with its arrival
     const stored = decodeBatch(new TextDecoder().decode(bytes));
     assertEquals(stored, { events: expected, prices: NO_PRICES });
   }));
+});
+
+Deno.test("codec: a payload keeps the digits of its event's id, which are stored once", () => {
+  const batch = fc.array(fc.tuple(eventId, fc.nat({ max: 20 }), text), { maxLength: 12 });
+  fc.assert(fc.property(batch, (spans) => {
+    const events: RunEvent[] = spans.map(([id, digits, name]) => {
+      const data = JSON.stringify({ name, span: { id: id.slice(-digits), also: id } }) as RawJson;
+      return { id, type: "step", ts: 1, data, facts: { error: false } };
+    });
+    const stored = decodeBatch(encodeBatch(events, 1, NO_PRICES));
+    assertEquals(
+      stored.events.map(({ id, data }) => ({ id, data })),
+      events.map(({ id, data }) => ({ id, data })),
+    );
+  }));
+});
+
+Deno.test("codec: the spans of ten equal calls take less than a page has for one row", () => {
+  const spans = Array.from({ length: 10 }, () => crypto.getRandomValues(new Uint8Array(8)).toHex());
+  const events: RunEvent[] = spans.map((id, i) => {
+    const data = JSON.stringify({
+      ...{ name: "chat gpt-4o", provider: "openai", model: "gpt-4o", input_tokens: 120 },
+      ...{ output_tokens: 30, latency_ms: 900 },
+      span: { id, parent: "00f067aa0ba902b7", scope: "opentelemetry.instrumentation.openai_v2" },
+    }) as RawJson;
+    const ts = 1_795_948_463_393 + 1_000 * i;
+    const eventId = `evt_eu_${ts.toString(16).padStart(12, "0")}7000${id}` as EventId;
+    return { id: eventId, type: "llm_call", ts, data, facts: { error: false } };
+  });
+  const match = { row: rateRow("gpt-4o", 1, 2), match: "exact" as const };
+  const costs = events.map(() => 600_000_000);
+  const by = events.map(() => 0);
+  const text = encodeBatch(events, 1_795_948_473_393, { matches: [match], by, costs });
+  // SQLite has 1,002 bytes for a row with its key, which has 95.
+  assert(new TextEncoder().encode(text).length < 900);
 });
 
 Deno.test("codec: each event keeps its cost, however large, and the row that priced it", () => {

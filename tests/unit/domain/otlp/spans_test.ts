@@ -225,7 +225,7 @@ Deno.test("labels: customer before user, and metadata within its limits", () => 
   assertEquals(facts?.customer?.value, "acme");
   assertEquals(facts?.feature?.value, "search");
   assertEquals(facts?.parent?.value, "run_eu_0af7651916cd43dd8448eb211c80319c");
-  assertEquals(facts?.metadata?.map(([key, { value }]) => [key, value]), [
+  assertEquals(facts?.metadata?.map(({ key, value }) => [key, value]), [
     ["service", "shop"],
     ["env", "prod"],
     ["team", "blue"],
