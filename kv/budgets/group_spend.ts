@@ -12,8 +12,8 @@ import { daysInUse, type SpendByDay, type Spent } from "../../domain/budgets/ver
 import { DAY_MS } from "../../domain/core/time.ts";
 import { PENDING_LANES } from "../../domain/runs/stages.ts";
 import { groupName, type RollupGroup, type RollupRow } from "../../domain/spend/rollup.ts";
-import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
-import type { Memory } from "../../runtime/memory.ts";
+import { BYTES_PER_CHAR, type Memory } from "../../runtime/memory.ts";
+import { TeamCache } from "../../runtime/team_cache.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import type { TeamConfig } from "../config/objects.ts";
 import { decodeRollup } from "../spend/rollups.ts";
@@ -58,7 +58,7 @@ export interface SpendListener {
 
 /** Spends of groups of all teams, within one share of the memory. */
 export class GroupSpends {
-  readonly #spends: ByteCache<string, StoredSpend>;
+  readonly #spends: TeamCache<StoredSpend>;
   /** Teams with spends: only their commits publish. */
   readonly teams: Set<TeamId> = new Set();
   #window: { readonly untilMs: number; readonly fromMs: number; readonly days: readonly string[] } =
@@ -71,7 +71,7 @@ export class GroupSpends {
   listener: SpendListener | null = null;
 
   constructor(memory: Memory) {
-    this.#spends = createByteCache({
+    this.#spends = new TeamCache({
       memory,
       share: "guard",
       part: 0.5,
@@ -81,7 +81,7 @@ export class GroupSpends {
 
   /** Returns the spend of a group; undefined if the days in use were not read. */
   get(team: TeamId, group: RollupGroup, nowMs: number): GroupSpend | undefined {
-    const spend = this.#spends.get(nameOf(team, group));
+    const spend = this.#spends.get(team, groupName(group));
     return spend?.read[0] === this.#days(nowMs)[0] ? spend : undefined;
   }
 
@@ -97,8 +97,8 @@ export class GroupSpends {
     nowMs: number,
   ): Promise<void> {
     const days = this.#days(nowMs);
-    const names = groups.map((group) => nameOf(team, group));
-    for (const name of names) this.#spends.peek(name)?.published.clear();
+    const names = groups.map(groupName);
+    for (const name of names) this.#spends.peek(team, name)?.published.clear();
     this.teams.add(team);
     // Before the sums: what is not pending by then is in them.
     const staleAsOf = await projectedToMs(store, nowMs);
@@ -109,7 +109,7 @@ export class GroupSpends {
       ),
     );
     for (const [i, name] of names.entries()) {
-      const known = this.#spends.peek(name);
+      const known = this.#spends.peek(team, name);
       const read = new Map<string, Spent>();
       for (const { key, value } of rows.slice(i * days.length, (i + 1) * days.length)) {
         const day = keyParts.day(key);
@@ -127,21 +127,21 @@ export class GroupSpends {
         staleAsOf,
         published: new Set<string>(),
       };
-      this.#spends.set(name, spend);
+      this.#spends.set(team, name, spend);
     }
   }
 
   /** Publishes roll-ups that a commit has changed, in the order of their differences. */
   publish(team: TeamId, differences: readonly RollupRow[], rows: readonly TeamSet[]): void {
     for (const [i, { day, group }] of differences.entries()) {
-      const spend = KINDS.has(group.kind) ? this.#spends.peek(nameOf(team, group)) : undefined;
+      const spend = KINDS.has(group.kind) ? this.#spends.peek(team, groupName(group)) : undefined;
       if (!spend?.read.includes(day)) continue;
       const row = rows[i]?.value as RollupRow | null;
       if (row === null) spend.days.delete(day);
       else spend.days.set(day, spentOf(row));
       spend.published.add(day);
       // Nothing is kept of a customer whose runs are deleted.
-      if (spend.days.size === 0) this.#spends.delete(nameOf(team, group));
+      if (spend.days.size === 0) this.#spends.delete(team, groupName(group));
     }
     this.listener?.published(team);
   }
@@ -155,10 +155,6 @@ export class GroupSpends {
     }
     return this.#window.days;
   }
-}
-
-function nameOf(team: TeamId, group: RollupGroup): string {
-  return `${team} ${groupName(group)}`;
 }
 
 function spentOf({ measures: { cost, unpricedCalls } }: RollupRow): Spent {

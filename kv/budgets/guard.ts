@@ -34,6 +34,7 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { groupName, type RollupGroup } from "../../domain/spend/rollup.ts";
 import type { Principal } from "../../domain/teams/credentials.ts";
 import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
+import { TeamCache } from "../../runtime/team_cache.ts";
 import { readConfig, type TeamConfig } from "../config/objects.ts";
 import type { Store } from "../store.ts";
 import type { GroupSpend, GroupSpends } from "./group_spend.ts";
@@ -108,7 +109,7 @@ export class RunGuard {
   readonly #spends: GroupSpends;
   readonly #now: () => number;
   readonly #teams: ByteCache<TeamId, TeamGuard>;
-  readonly #verdicts: ByteCache<string, SubjectVerdict>;
+  readonly #verdicts: TeamCache<SubjectVerdict>;
   readonly #reads: GuardReads;
   readonly #runs: GuardRuns;
   /** The latest configuration that was read: it may be too large for the cache. */
@@ -124,7 +125,7 @@ export class RunGuard {
       bytesOf: ({ config: { budgets, pauses } }) =>
         TEAM_BYTES + OBJECT_BYTES * (budgets.length + pauses.length),
     });
-    this.#verdicts = createByteCache({
+    this.#verdicts = new TeamCache({
       memory,
       share: "guard",
       part: 0.1,
@@ -325,8 +326,8 @@ export class RunGuard {
   /** Returns the verdict about a subject, from spends in memory. */
   #verdictOf(guard: TeamGuard, team: TeamId, subject: GuardSubject, nowMs: number): SubjectVerdict {
     this.#prepare(guard, nowMs);
-    const name = JSON.stringify([team, subject.agent, subject.customer, subject.feature]);
-    const known = this.#verdicts.get(name);
+    const name = JSON.stringify([subject.agent, subject.customer, subject.feature]);
+    const known = this.#verdicts.get(team, name);
     if (known?.holdsFor === guard.state) return known;
     const groups = groupsOf(guard, [subject]);
     const spends = new Map<string, GroupSpend>();
@@ -358,7 +359,7 @@ export class RunGuard {
       oldestMs: Math.min(...all.map(({ staleAsOf }) => staleAsOf)),
       freshToMs: isOld ? nowMs : Math.min(...all.map(({ readAtMs }) => readAtMs + FRESH_MS)),
     };
-    this.#verdicts.set(name, verdict);
+    this.#verdicts.set(team, name, verdict);
     return verdict;
   }
 }

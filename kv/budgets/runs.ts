@@ -8,10 +8,10 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { Picodollars } from "../../domain/pricing/money.ts";
 import { costOfRun, coversCalls } from "../../domain/runs/cost.ts";
 import { labelsOf, reportedCost, type RunParts } from "../../domain/runs/run.ts";
-import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
+import { BYTES_PER_CHAR } from "../../runtime/memory.ts";
+import { TeamCache } from "../../runtime/team_cache.ts";
 import { readHead } from "../runs/heads.ts";
 import type { Store } from "../store.ts";
-import { pendingName } from "../writer/group.ts";
 import type { GuardReads, ReadCount } from "./reads.ts";
 
 /** A run, as far as its calls say. */
@@ -55,11 +55,11 @@ const UNKNOWN: GuardRun = { subject: null, spent: null, own: null };
 export class GuardRuns {
   readonly #store: Store;
   readonly #reads: GuardReads;
-  readonly #runs: ByteCache<string, GuardRun>;
+  readonly #runs: TeamCache<GuardRun>;
 
   constructor(store: Store, reads: GuardReads) {
     [this.#store, this.#reads] = [store, reads];
-    this.#runs = createByteCache({
+    this.#runs = new TeamCache({
       memory: store.memory,
       share: "guard",
       part: 0.2,
@@ -81,8 +81,7 @@ export class GuardRuns {
     needsSpent: boolean,
     count: ReadCount,
   ): JudgedRun {
-    const name = pendingName(team, run);
-    const known = this.#runs.get(name);
+    const known = this.#runs.get(team, run);
     const { subject, own } = known ?? UNKNOWN;
     const isLabelled = subject !== null || Boolean(parts?.opening);
     const now: GuardRun = {
@@ -93,7 +92,7 @@ export class GuardRuns {
     // A run of one call is over.
     const isOneCall = known === undefined && Boolean(parts?.opening && parts.closing);
     const isKnown = now.subject !== null || now.spent !== null;
-    if (isKnown && !isOneCall && !isSameRun(known, now)) this.#runs.set(name, now);
+    if (isKnown && !isOneCall && !isSameRun(known, now)) this.#runs.set(team, run, now);
     // Events may have come before the opening, to another process.
     const isAssumed = isNew && known === undefined;
     const needsRead = needsSpent && costIn(now) === null;
@@ -107,20 +106,19 @@ export class GuardRuns {
 
   /** Reads what is not known of a run, unless no call opened it yet. */
   #read(team: TeamId, run: RunId, count: ReadCount, max: number): void {
-    const name = pendingName(team, run);
     const read = async () => {
       const { head } = await readHead({ store: this.#store, team, id: run });
       const { agent, customer, feature } = labelsOf(head.parts);
       if (agent === null) return;
       // What calls have said meanwhile is newer.
-      const known = this.#runs.get(name) ?? UNKNOWN;
-      this.#runs.set(name, {
+      const known = this.#runs.get(team, run) ?? UNKNOWN;
+      this.#runs.set(team, run, {
         subject: known.subject ?? { agent, customer, feature },
         spent: known.spent ?? head.totals.cost,
         own: known.own ?? (coversCalls(head.parts) ? costOfRun(head).amount : null),
       });
     };
-    const names = [`run ${name}`];
+    const names = [`run ${team} ${run}`];
     const start = () => this.#reads.once(names, team, read);
     this.#reads.inBackground(count, names, start, max);
   }

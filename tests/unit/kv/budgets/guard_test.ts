@@ -14,6 +14,7 @@ import { changeRollups } from "../../../../kv/spend/rollups.ts";
 import type { Store } from "../../../../kv/store.ts";
 import { storedRows, TeamRowCache } from "../../../../kv/team/team_rows.ts";
 import { Deadlines } from "../../../../runtime/deadlines.ts";
+import { Memory, MEMORY_MB } from "../../../../runtime/memory.ts";
 import { runId } from "../../../support/builders/requests.ts";
 import { insertTeam } from "../../../support/builders/teams.ts";
 import { NOON } from "../../../support/harness/harness.ts";
@@ -28,7 +29,10 @@ const NO_DEADLINES = new Deadlines(Infinity, { now: () => 0, after: () => () => 
 /** A guard over a file whose reads are counted, and may wait or fail. */
 async function openGuard(budgets: readonly Partial<BudgetSettings>[]) {
   const temp = await TempStore.open();
-  const team = await insertTeam(temp.store, "business");
+  const [team, other] = [
+    await insertTeam(temp.store, "business"),
+    await insertTeam(temp.store, "business"),
+  ];
   const world = {
     nowMs: NOON,
     reads: 0,
@@ -44,7 +48,9 @@ async function openGuard(budgets: readonly Partial<BudgetSettings>[]) {
     list: temp.store.reader.list.bind(temp.store.reader),
   });
   const reads = new Reads(NO_DEADLINES, READS.file);
-  const store: Store = { ...temp.store, reader, deadlines: NO_DEADLINES, reads };
+  // The smallest memory is full the soonest.
+  const memory = new Memory(MEMORY_MB.min);
+  const store: Store = { ...temp.store, memory, reader, deadlines: NO_DEADLINES, reads };
   const spends = new GroupSpends(store.memory);
   const guard = new RunGuard({ store, spends, now: () => world.nowMs });
   const defaults = { scope: {}, period: "day", limit_usd: "10", mode: "hard", warn_at: [0.8] };
@@ -57,13 +63,15 @@ async function openGuard(budgets: readonly Partial<BudgetSettings>[]) {
     updatedAt: NOON,
     updatedBy: "key",
   }));
-  const sets = rows.map((value) => ({
-    key: keys.configObject(team.id, BUDGETS.kind, value.slug),
-    value,
-  }));
-  sets.push({ key: keys.config(team.id), value: 1 as never });
-  await temp.store.writer.commit({ team: team.id, sets });
-  await guard.reload(team.id);
+  for (const { id } of [team, other]) {
+    const sets = rows.map((value) => ({
+      key: keys.configObject(id, BUDGETS.kind, value.slug),
+      value,
+    }));
+    sets.push({ key: keys.config(id), value: 1 as never });
+    await temp.store.writer.commit({ team: id, sets });
+    await guard.reload(id);
+  }
   const principal = {
     team,
     credentialId: "key",
@@ -74,6 +82,8 @@ async function openGuard(budgets: readonly Partial<BudgetSettings>[]) {
     guard,
     team,
     principal,
+    /** A key of another team with the same budgets. */
+    ofOther: { ...principal, team: other },
     /** Adds dollars to the spend of a customer and of the team, and publishes them. */
     async spend(customer: string, dollars: bigint, published = true) {
       const measures = { ...EMPTY_MEASURES, runs: 1, cost: dollars * DOLLAR };
@@ -88,16 +98,16 @@ async function openGuard(budgets: readonly Partial<BudgetSettings>[]) {
       if (published) spends.publish(team.id, differences, changed.rows);
     },
     /** Acknowledges a call of a run of a customer. */
-    acknowledge: (n: number, customer = "acme", spent: bigint | null = 0n) =>
-      guard.headerOf(principal, runId(n) as RunId, () => ({ parts: partsOf(customer), spent })),
+    acknowledge: (n: number, customer = "acme", spent: bigint | null = 0n, of = principal) =>
+      guard.headerOf(of, runId(n) as RunId, () => ({ parts: partsOf(customer), spent })),
     /** Returns the bytes that the guard counts, and their maximum. */
     memoryUse() {
       const use = store.memory.uses().find(({ share }) => share === "guard");
       return { bytes: use?.bytes ?? NaN, bytesMax: use?.bytesMax ?? NaN };
     },
     /** Acknowledges a call of a run that the process does not know. */
-    ofUnknown: (n: number) =>
-      guard.headerOf(principal, runId(n) as RunId, () => ({ parts: null, spent: null })),
+    ofUnknown: (n: number, of = principal) =>
+      guard.headerOf(of, runId(n) as RunId, () => ({ parts: null, spent: null })),
     async [Symbol.asyncDispose]() {
       await guard.idle();
       await temp[Symbol.asyncDispose]();
@@ -229,6 +239,25 @@ Deno.test("guard: verdicts count as memory, of which those of many subjects stay
   for (let n = 0; n < 1_000; n++) assertEquals(g.acknowledge(0, `c${n}`), "allow");
   const { bytes, bytesMax } = g.memoryUse();
   assertEquals(bytes > one + 10 * ofVerdict && bytes <= bytesMax, true, `${bytes} ${bytesMax}`);
+});
+
+Deno.test("guard: a team with very many runs and customers leaves another one its verdicts, spends and runs", async () => {
+  await using g = await openGuard([{ scope: { each: "customer" } }, {}]);
+  g.acknowledge(1, "acme", 0n, g.ofOther);
+  await g.guard.idle();
+  assertEquals(g.acknowledge(1, "acme", 0n, g.ofOther), "allow");
+  for (let second = 0; second < 20; second++) {
+    for (let n = 0; n < 100; n++) g.acknowledge(second * 100 + n, `c${second} ${n}`);
+    await g.guard.idle();
+    // Another second begins, but the spends are fresh for those who ask now.
+    g.nowMs += 1_000;
+  }
+  const { bytes, bytesMax } = g.memoryUse();
+  assertEquals(bytes > bytesMax / 2 && bytes <= bytesMax, true, `${bytes} ${bytesMax}`);
+  const { reads } = g;
+  assertEquals(g.ofUnknown(1, g.ofOther), "allow", "its run, its verdict and its spend are known");
+  await g.guard.idle();
+  assertEquals(g.reads > reads, true, "old spend is read in the background");
 });
 
 Deno.test("guard: a spend that was being read when the configuration changed is judged once it is there", async () => {
