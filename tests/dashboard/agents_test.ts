@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
-import { hrefsOf, session, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { hrefsOf, session, signedIn, textOf, walk } from "../support/harness/dashboard.ts";
 import { freeTeam, Harness } from "../support/harness/harness.ts";
 import { aContribution, DOLLAR, storeSpend } from "../support/builders/spend.ts";
 
@@ -68,38 +68,26 @@ session.test("the agent list is sorted as requested and hides archived agents by
     await sendAll(h, `a${String(n).padStart(2, "0")}`, ["ok"], 100 + n);
   }
   await h.request("PATCH", "/v1/agents/a05", { body: { archived: true } });
-  const walk = async (query: string) => {
-    const names: string[][] = [];
-    let path: string | null = AGENTS + query;
-    while (path !== null) {
-      const { status, text }: { status: number; text: string } = await reader.get(path);
-      assertEquals(status, 200);
-      names.push(
-        [...text.matchAll(/href="\/dashboard\/agents\/(a\d\d)"/g)].map(([, a = ""]) => a),
-      );
-      path = /href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll("&amp;", "&") ?? null;
-    }
-    return names;
-  };
+  const names = async (query: string) =>
+    (await walk(reader, AGENTS + query)).flatMap((html) =>
+      [...html.matchAll(/href="\/dashboard\/agents\/(a\d\d)"/g)].map(([, agent]) => agent)
+    );
   const all = Array.from({ length: 23 }, (_, n) => `a${String(n).padStart(2, "0")}`);
   const used = all.filter((name) => name !== "a05");
-  assertEquals((await walk("")).flat(), used.toReversed());
-  assertEquals((await walk("?sort=agent&archived=true")).flat(), all);
+  assertEquals(await names(""), used.toReversed());
+  assertEquals(await names("?sort=agent&archived=true"), all);
   assertEquals((await reader.get(`${AGENTS}?sort=cost`)).status, 400);
-  assertMatch(
-    textOf((await reader.get(`${AGENTS}?archived=true&sort=agent`)).text),
-    /a05 archived/,
-  );
+  assertMatch(await reader.words(`${AGENTS}?archived=true&sort=agent`), /a05 archived/);
 });
 
 session.test("without agents the page shows a command that creates one, and the command works", async ({ h, reader }) => {
-  const page = textOf((await reader.get(AGENTS)).text);
+  const page = await reader.words(AGENTS);
   assertMatch(page, /No agent yet/);
   const [, url = ""] = /curl -u "\$RUNLEDGER_KEY:" "(\S+)"/.exec(page) ?? [];
   assertEquals(url, `${h.url}/v1/ping?agent=hello`);
   assertEquals((await h.get(url.slice(h.url.length))).status, 200);
   await h.worker.idle();
-  assertMatch(textOf((await reader.get(AGENTS)).text), /hello just now – 1 0% /);
+  assertMatch(await reader.words(AGENTS), /hello just now – 1 0% /);
 });
 
 Harness.test("an agent's page shows its latest runs, its failures separately, and links to all", async (h) => {
@@ -137,7 +125,7 @@ Harness.test("an agent's page shows its latest runs, its failures separately, an
   assertMatch(textOf(text), /Typical duration 1\.5 s 95% within 1\.5 s, of the latest 22 runs/);
   const [all = ""] = hrefsOf(failures, "").filter((href) => href.startsWith("/dashboard/runs?"));
   assertEquals(all, "/dashboard/runs?agent=a%2Fb+c&status=failed&status=timeout");
-  assertMatch(textOf((await reader.get(all)).text), /Job 11 .* Job 12 /);
+  assertMatch(await reader.words(all), /Job 11 .* Job 12 /);
 });
 
 Harness.test("the board shows the median and the 95th percentile of each agent's latest runs", async (h) => {
@@ -201,10 +189,7 @@ Harness.test("an agent's chart colours each run by status; a running run has not
   assertMatch(text, />Nov 21: 1 run, 1 running<\/text>/);
   const mixed = await reader.get(`${AGENTS}/mixed`);
   assertEquals(coloursOf(mixed.text), ["success", "running", "timeout", "failed"]);
-  assertMatch(
-    mixed.text,
-    />Nov 21: 5 runs, 2 succeeded, 1 running, 1 timed out, 1 failed<\/text>/,
-  );
+  assertMatch(mixed.text, />Nov 21: 5 runs, 2 succeeded, 1 running, 1 timed out, 1 failed<\/text>/);
 });
 
 Harness.test("the agent form changes name, notes and archive as the API does, and logs the actor", async (h) => {
@@ -218,10 +203,10 @@ Harness.test("the agent form changes name, notes and archive as the API does, an
     `${AGENTS}/a?tab=settings&done=saved`,
   ]);
   assertMatch(
-    textOf((await reader.get(`${AGENTS}/a?done=saved`)).text),
+    await reader.words(`${AGENTS}/a?done=saved`),
     /Nightly <job> Slug: a Pause agent… Saved\./,
   );
-  const other = textOf((await reader.get(`${AGENTS}/a?done=Send+money`)).text);
+  const other = await reader.words(`${AGENTS}/a?done=Send+money`);
   assert(!/Saved|money/.test(other));
   const { name, notes, archived } = (await h.get("/v1/agents/a")).json;
   assertEquals({ name, notes, archived }, {

@@ -4,8 +4,8 @@ import { CHANNEL_TYPES } from "../../domain/channels/channel.ts";
 import { LOOPBACK, openIncident } from "../support/builders/alerts.ts";
 import { answer, Receiver } from "../support/fakes/receiver.ts";
 import {
+  changed,
   fieldsOf,
-  type FormFields,
   hrefsOf,
   session,
   signedIn,
@@ -14,15 +14,6 @@ import {
 import { Harness } from "../support/harness/harness.ts";
 
 const CHANNELS = "/dashboard/alerts/channels";
-
-/** Changes fields of a form; each change replaces all values of its name. */
-function changed(fields: [string, string][], changes: Record<string, string>): FormFields {
-  const kept = fields.filter(([name]) => !(name in changes));
-  return [
-    ...kept,
-    ...Object.entries(changes).map(([name, value]): [string, string] => [name, value]),
-  ];
-}
 
 const URL = "https://hooks.example.com/services/T0/secret-token";
 
@@ -99,12 +90,7 @@ session.test("alerts: every page of the area has its tabs, also a form with a pr
   const texts = [
     ...await Promise.all(
       [
-        ...[
-          "channels/new/channel",
-          "channels/new/channel?type=slack",
-          "channels",
-          "channels/ops",
-        ],
+        ...["channels/new/channel", "channels/new/channel?type=slack", "channels", "channels/ops"],
         ...["rules/new/rule", "rules/new/rule?kind=spend", "rules", "rules/failures"],
         ...["silences/new/silence", "silences", "deliveries", "history"],
       ].map(async (path) => (await reader.get(`/dashboard/alerts/${path}`)).text),
@@ -125,7 +111,7 @@ Deno.test("channels: a test shows its result, a rotation its secret once, and a 
   await using h = await Harness.open({ egress: LOOPBACK });
   const reader = await signedIn(h);
   await h.request("PUT", "/v1/channels/ops", { body: { type: "webhook", url: receiver.url } });
-  assertMatch(textOf((await reader.get(CHANNELS)).text), /Not used yet/);
+  assertMatch(await reader.words(CHANNELS), /Not used yet/);
   receiver.behavior = answer(500, {}, "<b>sorry</b>");
   const first = await reader.send(`${CHANNELS}/ops/test`);
   for (const text of [first.text, (await reader.get(CHANNELS)).text]) {
@@ -142,7 +128,7 @@ Deno.test("channels: a test shows its result, a rotation its secret once, and a 
   assertMatch(textOf(bad.text), /The test failed : Answered 500.*Webhook, test/);
   assertMatch(textOf(bad.text), /History Rules 7 Channels/, "the tabs stay");
   for (const path of [CHANNELS, `${CHANNELS}/ops`]) {
-    assertMatch(textOf((await reader.get(path)).text), /Test failed Answered 500/, path);
+    assertMatch(await reader.words(path), /Test failed Answered 500/, path);
   }
   const asked = await reader.get(`${CHANNELS}/ops?confirm=rotate`);
   assertMatch(textOf(asked.text), /Rotate the signing secret\?/);
@@ -157,10 +143,7 @@ Deno.test("channels: a test shows its result, a rotation its secret once, and a 
   const { text: page } = await reader.get(`${CHANNELS}/ops`);
   assertMatch(textOf(page), /Old secret signs until/);
   assert(!page.includes(secret));
-  assertMatch(
-    textOf((await reader.get(`${CHANNELS}/ops?confirm=delete`)).text),
-    /Delete the channel “ops”/,
-  );
+  assertMatch(await reader.words(`${CHANNELS}/ops?confirm=delete`), /Delete the channel “ops”/);
   assertEquals((await reader.send(`${CHANNELS}/ops/delete`)).status, 303);
   assertEquals((await h.get("/v1/channels/ops")).status, 404);
 });
@@ -177,7 +160,7 @@ Deno.test("deliveries: an incident shows its messages with every try, and one is
   const path = `/dashboard/alerts/incidents/${id}`;
   const { text } = await reader.get(path);
   assertMatch(textOf(text), /ops Webhook, opened Not delivered 1 try/);
-  assertMatch(textOf((await reader.get("/dashboard")).text), /A channel sends nothing: ops/);
+  assertMatch(await reader.words("/dashboard"), /A channel sends nothing: ops/);
   const [, resend = ""] = /action="([^"]*\/resend)"/.exec(text) ?? [];
   receiver.behavior = answer(200);
   assertEquals((await reader.send(resend, fieldsOf(text, resend))).headers.get("location"), path);

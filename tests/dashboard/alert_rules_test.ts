@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { RULE_KINDS } from "../../domain/alerts/rule.ts";
 import {
+  changed,
   fieldsOf,
   type FormFields,
   session,
@@ -13,15 +14,6 @@ import { Harness, NOON } from "../support/harness/harness.ts";
 
 const RULES = "/dashboard/alerts/rules";
 const SILENCES = "/dashboard/alerts/silences";
-
-/** Changes fields of a form; each change replaces all values of its name. */
-function changed(fields: [string, string][], changes: Record<string, string>): FormFields {
-  const kept = fields.filter(([name]) => !(name in changes));
-  return [
-    ...kept,
-    ...Object.entries(changes).map(([name, value]): [string, string] => [name, value]),
-  ];
-}
 
 /** Fields that a new rule of each kind needs, and its words in the list of rules. */
 const NEW: Readonly<Record<typeof RULE_KINDS[number], readonly [Record<string, string>, RegExp]>> =
@@ -64,7 +56,7 @@ for (const kind of RULE_KINDS) {
     });
     const created = await reader.send(RULES, filled);
     assertEquals(created.status, 303, textOf(created.text));
-    assertMatch(textOf((await reader.get(RULES)).text), words);
+    assertMatch(await reader.words(RULES), words);
     const before = (await h.get("/v1/rules/mine")).json;
     assertEquals([before.kind, before.version, before.renotify_seconds], [kind, 1, 21_600]);
     const { text: page } = await reader.get(`${RULES}/mine`);
@@ -75,7 +67,7 @@ for (const kind of RULE_KINDS) {
 }
 
 session.test("rules: a default rule is marked, changed, disabled and deleted", async ({ h, reader }) => {
-  const list = async () => textOf((await reader.get(RULES)).text);
+  const list = async () => await reader.words(RULES);
   assertMatch(await list(), /failures default 3 failed or timed-out runs in a row of one agent/);
   const { text: page } = await reader.get(`${RULES}/failures`);
   const saved = await reader.send(RULES, changed(fieldsOf(page, RULES), { consecutive: "5" }));
@@ -84,10 +76,7 @@ session.test("rules: a default rule is marked, changed, disabled and deleted", a
   await reader.send(`${RULES}/failures/enabled`, { enabled: "false" });
   assertMatch(await list(), /failures disabled/);
   assertEquals((await h.get("/v1/rules/failures")).json.params.consecutive, 5);
-  assertMatch(
-    textOf((await reader.get(`${RULES}/failures?confirm=delete`)).text),
-    /Delete the rule “failures”/,
-  );
+  assertMatch(await reader.words(`${RULES}/failures?confirm=delete`), /Delete the rule “failures”/);
   assertEquals((await reader.send(`${RULES}/failures/delete`)).status, 303);
   assertEquals((await h.get("/v1/rules/failures")).status, 404);
 });
@@ -126,7 +115,7 @@ session.test("rules: a new one replaces no other, and a stale form none that has
 });
 
 session.test("silences: one is created, ended and listed by its time", async ({ h, reader }) => {
-  const list = async () => textOf((await reader.get(SILENCES)).text);
+  const list = async () => await reader.words(SILENCES);
   assertMatch(await list(), /No silence/);
   const create = (fields: FormFields) => reader.send(SILENCES, fields);
   const now = { slug: "upgrade", lasts: "2h", rules: "failures", agents: "billing" };

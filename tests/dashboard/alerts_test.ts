@@ -7,13 +7,6 @@ import { Harness } from "../support/harness/harness.ts";
 
 const ALERTS = "/dashboard/alerts";
 
-/** Returns the text of a page, which must exist. */
-async function textAt(reader: Reader, path: string): Promise<string> {
-  const { status, text } = await reader.get(path);
-  assertEquals(status, 200, path);
-  return textOf(text);
-}
-
 /** Sends a form; returns the path that it redirects to. */
 async function sent(reader: Reader, path: string, fields = {}): Promise<string> {
   const { status, headers, text } = await reader.send(path, fields);
@@ -44,9 +37,9 @@ Harness.test("alerts: failed runs open an incident, shown with its runs on each 
   assertMatch(own.text, /<title>billing failed 3 times in a row · Runledger/);
   const run = hrefsOf(own.text, 'class="row"').find((to) => to.startsWith("/dashboard/runs/")) ??
     "";
-  assertMatch(await textAt(reader, run), /Incident billing failed 3 times in a row \(open for/);
+  assertMatch(await reader.words(run), /Incident billing failed 3 times in a row \(open for/);
   assertMatch(
-    await textAt(reader, "/dashboard"),
+    await reader.words("/dashboard"),
     /Needs attention .*billing failed 3 times in a row/,
   );
   const agent = await reader.get("/dashboard/agents/billing");
@@ -59,24 +52,24 @@ Harness.test("alerts: an incident is acknowledged, silenced and resolved, and it
   const reader = await signedIn(h);
   const path = `${ALERTS}/incidents/${id}`;
   assertEquals(await sent(reader, path, { change: "acknowledge", note: "rotating the key" }), path);
-  assertMatch(await textAt(reader, path), /Acknowledged by first key : “rotating the key”/i);
+  assertMatch(await reader.words(path), /Acknowledged by first key : “rotating the key”/i);
   assertEquals(await sent(reader, `${path}/silence`, { length: "week" }), path);
-  const silences = await textAt(reader, `${ALERTS}/silences`);
+  const silences = await reader.words(`${ALERTS}/silences`);
   assertMatch(silences, /Current .*rule failures, agent billing/);
   const { json } = await h.get("/v1/silences");
   assertEquals(json.silences.length, 1);
   assertEquals(Date.parse(json.silences[0].until) - h.nowMs, 168 * 3_600_000);
   assertEquals(await sent(reader, path, { change: "resolve", note: "done" }), path);
-  const after = await textAt(reader, path);
+  const after = await reader.words(path);
   assertMatch(after, /Was open for/);
   assertMatch(after, /Resolved: by first key : “done”/i);
   assert(!/Resolve Silence/.test(after));
-  const history = await textAt(reader, `${ALERTS}/history`);
+  const history = await reader.words(`${ALERTS}/history`);
   assertMatch(
     history,
     /billing failed 3 times in a row: 502 from the payments ledger critical failures/,
   );
-  assertMatch(await textAt(reader, `${ALERTS}/history?agent=other`), /No incident matches/);
+  assertMatch(await reader.words(`${ALERTS}/history?agent=other`), /No incident matches/);
 });
 
 Harness.test("alerts: a silence until tomorrow ends at 9 in the zone of the page", async (h) => {

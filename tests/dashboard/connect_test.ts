@@ -77,7 +77,7 @@ Harness.test("connect: a reader sees the lines and creates no key; each product 
     assertEquals((await admin.send(PAGE, { product })).status, 400);
   }
   for (const { slug, name, shows } of PRODUCTS) {
-    const text = textOf((await reader.get(`${PAGE}?product=${slug}`)).text);
+    const text = await reader.words(`${PAGE}?product=${slug}`);
     assert(text.includes(`${name} not heard yet`) && text.includes(`You see ${shows}.`), slug);
   }
 });

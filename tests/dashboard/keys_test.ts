@@ -1,15 +1,10 @@
 /** Key pages: create, show once, rotate, revoke. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { session, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { secretIn, session, signedIn, textOf, walk } from "../support/harness/dashboard.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
 
 const KEYS = "/dashboard/keys";
 const HOUR_MS = 3_600_000;
-
-/** Returns the secret that a page shows. */
-function secretIn(html: string): string {
-  return /<pre id="secret"[^>]*>([^<]+)</.exec(html)?.[1] ?? "";
-}
 
 /** Returns the credentials of a team by name, as the API lists them. */
 async function keysOf(h: Harness) {
@@ -39,20 +34,9 @@ session.test("a key created by the form works with the chosen scopes, and its se
 });
 
 session.test("several scopes are all stored, and the audit log names the creator of the key", async ({ h, reader }) => {
-  const body = new URLSearchParams([["kind", "api_key"], ["name", "w"], ["scopes", "ingest"], [
-    "scopes",
-    "admin",
-  ]]);
   h.nowMs++;
-  const { status } = await h.request("POST", KEYS, {
-    key: null,
-    headers: {
-      "Content-Type": "application/x-www-form-urlencoded",
-      "Origin": h.url,
-      "Cookie": reader.cookie,
-    },
-    body: body.toString(),
-  });
+  const scopes = ["ingest", "admin"].map((scope): [string, string] => ["scopes", scope]);
+  const { status } = await reader.send(KEYS, [["kind", "api_key"], ["name", "w"], ...scopes]);
   assertEquals(status, 201);
   const keys = await keysOf(h);
   assertEquals(keys.get("w").scopes, ["ingest", "admin"]);
@@ -115,7 +99,7 @@ session.test("rotation asks for confirmation, shows the new secret once, and the
   const works = async (key: string) => (await h.get("/v1/runs", { key })).status === 200;
   assertEquals([await works(old), await works(fresh), old === fresh], [true, true, false]);
   assertMatch(textOf(rotated.text), /old secret works, expires in 5 h/);
-  const list = textOf((await reader.get(KEYS)).text);
+  const list = await reader.words(KEYS);
   assertMatch(list, /w API key: reads works, expires in 5 h , its replacement/);
   const loaded = await reader.get(`${KEYS}/${id}/rotate`);
   assertEquals([loaded.status, loaded.headers.get("location")], [303, `${KEYS}?id=${id}`]);
@@ -124,15 +108,13 @@ session.test("rotation asks for confirmation, shows the new secret once, and the
   assertMatch(textOf(again.text), /was replaced by/);
   h.nowMs = NOON + 5 * HOUR_MS;
   assertEquals([await works(old), await works(fresh)], [false, true]);
-  assertMatch(textOf((await reader.get(`${KEYS}?id=${id}`)).text), /State expired/);
+  assertMatch(await reader.words(`${KEYS}?id=${id}`), /State expired/);
 });
 
 session.test("invalid hours are refused at their field, and nothing is rotated", async ({ h, reader }) => {
   const { id } = (await keysOf(h)).get("first key");
   for (const overlap of ["-1", "169", "1.5", "x"]) {
-    const { status, text } = await reader.send(`${KEYS}/${id}/rotate`, {
-      overlap_hours: overlap,
-    });
+    const { status, text } = await reader.send(`${KEYS}/${id}/rotate`, { overlap_hours: overlap });
     assertEquals(status, 400, overlap);
     assertMatch(text, /id="overlap_hours-problem"/);
     assert(text.includes(`value="${overlap}"`));
@@ -146,9 +128,9 @@ Harness.test("revoking asks for confirmation, and revoking the session's own key
   const [reader, other] = [await signedIn(h, key), await signedIn(h)];
   const { id } = (await keysOf(h)).get("test");
   const ask = `${KEYS}?confirm=revoke&id=${id}`;
-  assertMatch(textOf((await reader.get(ask)).text), /this very key: revoking it signs you out/);
-  assert(!textOf((await other.get(ask)).text).includes("this very key"));
-  assertMatch(textOf((await reader.get(KEYS)).text), /test you are signed in with it/);
+  assertMatch(await reader.words(ask), /this very key: revoking it signs you out/);
+  assert(!(await other.words(ask)).includes("this very key"));
+  assertMatch(await reader.words(KEYS), /test you are signed in with it/);
   assertEquals(
     (await h.get("/v1/runs", { key })).status,
     200,
@@ -169,17 +151,11 @@ session.test("the key list is paged, also for one agent's tokens, and its texts 
     h.nowMs++;
     await reader.send(KEYS, { kind: "ping_token", name: `<i>host ${n}</i>`, agent });
   }
-  const names: string[] = [];
-  let path: string | null = `${KEYS}?limit=2&agent=${encodeURIComponent(agent)}`;
-  while (path !== null) {
-    const { status, text }: { status: number; text: string } = await reader.get(path);
-    assertEquals(status, 200, text);
-    assert(!/<i>|<script>/.test(text));
-    names.push(...textOf(text).matchAll(/host (\d)/g).map(([, n = ""]) => n));
-    path = /href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll("&amp;", "&") ?? null;
-  }
-  assertEquals(names, ["1", "2", "3"]);
+  const pages = await walk(reader, `${KEYS}?limit=2&agent=${encodeURIComponent(agent)}`);
+  assert(pages.every((html) => !/<i>|<script>/.test(html)));
+  const hosts = pages.flatMap((html) => [...textOf(html).matchAll(/host (\d)/g)]);
+  assertEquals(hosts.map(([, n]) => n), ["1", "2", "3"]);
   assertEquals((await reader.get(`${KEYS}?limit=0`)).status, 400);
-  const nobody = textOf((await reader.get(`${KEYS}?agent=nobody`)).text);
+  const nobody = await reader.words(`${KEYS}?agent=nobody`);
   assertMatch(nobody, /No ping token here/);
 });

@@ -1,8 +1,9 @@
 /** Monitors on pages: the board of agents, the panel of one, its forms, and the overview. */
+import { fixture } from "../support/harness/fixture.ts";
 import { gzipSync } from "node:zlib";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { aHeartbeat, aRun } from "../support/builders/requests.ts";
-import { hrefsOf, type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { hrefsOf, type Reader, rowsOf, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
 
 const AGENTS = "/dashboard/agents";
@@ -51,20 +52,12 @@ async function openBoard(): Promise<Harness> {
   for (const agent of ["late", "down", "new"]) await put(h, agent);
   await put(h, "up", { kind: "cron", cron: "30 2 * * *", tz: "Europe/Berlin" });
   await put(h, "paused");
-  const paused = await (await signedIn(h)).send(`${AGENTS}/paused/monitor/pause`, {
-    length: "24",
-  });
+  const paused = await (await signedIn(h)).send(`${AGENTS}/paused/monitor/pause`, { length: "24" });
   assertEquals(paused.status, 303);
   await pass(h, 40 * 60_000);
   await report(h, "late");
   await pass(h, 80 * 60_000);
   return h;
-}
-
-/** Returns the rows of the board as texts, in order. */
-function rowsOf(html: string): string[] {
-  const [, body = ""] = /<tbody>([\s\S]*?)<\/tbody>/.exec(html) ?? [];
-  return [...body.matchAll(/<tr>[\s\S]*?<\/tr>/g)].map(([row]) => textOf(row));
 }
 
 async function page(reader: Reader, path: string): Promise<string> {
@@ -73,8 +66,10 @@ async function page(reader: Reader, path: string): Promise<string> {
   return text;
 }
 
-Deno.test("the board lists agents that are down, then late ones, then the others, with their deadlines", async () => {
-  await using h = await openBoard();
+/** Declares tests of a service with one agent in each state. */
+const board = { test: fixture(() => openBoard()) };
+
+board.test("the board lists agents that are down, then late ones, then the others, with their deadlines", async (h) => {
   const text = await page(await signedIn(h), AGENTS);
   const rows = rowsOf(text);
   assertEquals(rows.map((row) => row.split(" ")[0]), [
@@ -109,8 +104,7 @@ Deno.test("the board lists agents that are down, then late ones, then the others
   );
 });
 
-Deno.test("the board is filtered by state, sorted by slug, and says when a state has no agent", async () => {
-  await using h = await openBoard();
+board.test("the board is filtered by state, sorted by slug, and says when a state has no agent", async (h) => {
   const reader = await signedIn(h);
   const names = async (query: string) =>
     rowsOf(await page(reader, AGENTS + query)).map((row) => row.split(" ")[0]);
@@ -122,7 +116,7 @@ Deno.test("the board is filtered by state, sorted by slug, and says when a state
   await h.request("PATCH", "/v1/agents/down", { body: { archived: true } });
   assertEquals(await names(""), ["late", "up", "paused", "new", "none"]);
   assertMatch(
-    textOf(await page(reader, `${AGENTS}?state=down`)),
+    await reader.words(`${AGENTS}?state=down`),
     /No agent is in the state “Down” Show all/,
   );
   assertEquals((await names("?archived=true")).length, 6);
@@ -131,19 +125,17 @@ Deno.test("the board is filtered by state, sorted by slug, and says when a state
   }
 });
 
-Deno.test("the board finds agents by a part of their names, in the state that is chosen", async () => {
-  await using h = await openBoard();
+board.test("the board finds agents by a part of their names, in the state that is chosen", async (h) => {
   const reader = await signedIn(h);
   const names = async (query: string) =>
     rowsOf(await page(reader, `${AGENTS}${query}`)).map((row) => row.split(" ")[0]);
   assertEquals(await names("?q=N"), ["down", "new", "none"]);
   assertEquals(await names("?q=n&state=down"), ["down"]);
   assertEquals((await names("?q=")).length, 6);
-  assertMatch(textOf(await page(reader, `${AGENTS}?q=xyz`)), /No agent’s name contains “xyz”/);
+  assertMatch(await reader.words(`${AGENTS}?q=xyz`), /No agent’s name contains “xyz”/);
 });
 
-Deno.test("agents by slug are found by their names and states too", async () => {
-  await using h = await openBoard();
+board.test("agents by slug are found by their names and states too", async (h) => {
   const reader = await signedIn(h);
   const names = async (query: string) =>
     rowsOf(await page(reader, AGENTS + query)).map((row) => row.split(" ")[0]);
@@ -151,8 +143,10 @@ Deno.test("agents by slug are found by their names and states too", async () => 
   assertEquals(await names("?sort=agent&state=late"), ["late"]);
 });
 
-Deno.test("an agent with an open incident is never just up, on the board and on its page", async () => {
-  await using h = await open();
+/** Declares tests of a service whose clock the test moves in steps. */
+const stepped = { test: fixture(() => open()) };
+
+stepped.test("an agent with an open incident is never just up, on the board and on its page", async (h) => {
   for (let n = 0; n < 3; n++) await report(h, "flaky", "fail");
   await report(h, "well");
   await put(h, "flaky", { ...HOURLY, failure_threshold: "5" });
@@ -165,7 +159,7 @@ Deno.test("an agent with an open incident is never just up, on the board and on 
   assertMatch(textOf(text), /2 agents, 1 with an open incident, 0 running .* Incident 1 Up 1 /);
   assertEquals(rowsOf(await page(reader, `${AGENTS}?state=incident`)).length, 1);
   for (const tab of ["", "?tab=monitor"]) {
-    assertMatch(textOf(await page(reader, `${AGENTS}/flaky${tab}`)), / 1 open incident /);
+    assertMatch(await reader.words(`${AGENTS}/flaky${tab}`), / 1 open incident /);
   }
 });
 
@@ -193,8 +187,7 @@ Deno.test("a page of the board has 100 agents, and the next one the others", asy
   }
 });
 
-Deno.test("without a monitor the board has none of their columns, and offers one that fits", async () => {
-  await using h = await open();
+stepped.test("without a monitor the board has none of their columns, and offers one that fits", async (h) => {
   h.nowMs = NOON - 9 * HOUR_MS;
   for (let n = 0; n < 9; n++) {
     h.nowMs += HOUR_MS;
@@ -228,25 +221,17 @@ Deno.test("without a monitor the board has none of their columns, and offers one
   assertMatch(board[1]!, /^rare No monitor /);
 });
 
-Deno.test("a monitor of an agent whose last run failed says so from its creation on", async () => {
-  await using h = await open();
+stepped.test("a monitor of an agent whose last run failed says so from its creation on", async (h) => {
   await report(h, "flaky", "fail");
   await put(h, "flaky");
   const reader = await signedIn(h);
-  assertMatch(
-    textOf(await page(reader, AGENTS)),
-    /flaky Every hour, grace 30 min Up, last run failed/,
-  );
-  assertMatch(
-    textOf(await page(reader, `${AGENTS}/flaky?tab=monitor`)),
-    /Up, last run failed 30 days/,
-  );
+  assertMatch(await reader.words(AGENTS), /flaky Every hour, grace 30 min Up, last run failed/);
+  assertMatch(await reader.words(`${AGENTS}/flaky?tab=monitor`), /Up, last run failed 30 days/);
 });
 
-Deno.test("an agent's page shows its monitor: state, deadlines, next five, uptime and history", async () => {
-  await using h = await openBoard();
+board.test("an agent's page shows its monitor: state, deadlines, next five, uptime and history", async (h) => {
   const reader = await signedIn(h);
-  const down = textOf(await page(reader, `${AGENTS}/down?tab=monitor`));
+  const down = await reader.words(`${AGENTS}/down?tab=monitor`);
   assertMatch(
     down,
     /Monitor .*Down for 30 min: no run came .* Since today 11:30 Expected today 11:00 , /,
@@ -257,30 +242,29 @@ Deno.test("an agent's page shows its monitor: state, deadlines, next five, uptim
     down,
     /today 11:30 Down : no run came today 11:00 Late : a run was expected today 10:00 Up : monitor created/,
   );
-  const late = textOf(await page(reader, `${AGENTS}/late?tab=monitor`));
+  const late = await reader.words(`${AGENTS}/late?tab=monitor`);
   assertMatch(
     late,
     /Late for 20 min .* Expected today 11:40 , 20 min ago Down after today 12:10 , in 10 min/,
   );
-  const paused = textOf(await page(reader, `${AGENTS}/paused?tab=monitor`));
+  const paused = await reader.words(`${AGENTS}/paused?tab=monitor`);
   assertMatch(paused, /Paused until Nov 22, 10:00 /);
   assert(!paused.includes("Next 5"));
   await report(h, "down");
   assertMatch(
-    textOf(await page(reader, `${AGENTS}/down?tab=monitor`)),
+    await reader.words(`${AGENTS}/down?tab=monitor`),
     /today 12:00 Up : a run succeeded , down for 30 min/,
   );
 });
 
-Deno.test("a monitor is created, changed, paused, resumed and deleted on the agent's page", async () => {
-  await using h = await open();
+stepped.test("a monitor is created, changed, paused, resumed and deleted on the agent's page", async (h) => {
   await report(h, "a/b c");
   const path = `${AGENTS}/${encodeURIComponent("a/b c")}`;
   const reader = await signedIn(h);
   const send = async (action: string, fields: Record<string, string> = {}) => {
     const { status, headers, text } = await reader.send(`${path}/monitor${action}`, fields);
     assertEquals(status, 303, text);
-    return [headers.get("location"), textOf(await page(reader, `${path}?tab=monitor`))] as const;
+    return [headers.get("location"), await reader.words(`${path}?tab=monitor`)] as const;
   };
   const cron = { kind: "cron", cron: "0 2 * * 1-5", tz: "Europe/Berlin", every_seconds: "soon" };
   const more = {
@@ -322,7 +306,7 @@ Deno.test("a monitor is created, changed, paused, resumed and deleted on the age
   assertMatch(resumed, /Up 30 days.* Up : resumed/);
   const [, off] = await send("", { kind: "every", every_seconds: "15m" });
   assertMatch(off, /Paused switched off/);
-  const confirm = textOf(await page(reader, `${path}?confirm=delete-monitor`));
+  const confirm = await reader.words(`${path}?confirm=delete-monitor`);
   assertMatch(confirm, /Delete this monitor\? .* Delete monitor Keep it/);
   const [deleted, none] = await send("/delete");
   assertEquals(deleted, `${path}?tab=monitor&done=deleted`);
@@ -337,8 +321,7 @@ Deno.test("a monitor is created, changed, paused, resumed and deleted on the age
   }
 });
 
-Deno.test("a refused monitor is shown as typed with the error at its field, and changes nothing", async () => {
-  await using h = await open();
+stepped.test("a refused monitor is shown as typed with the error at its field, and changes nothing", async (h) => {
   await report(h, "a");
   const reader = await signedIn(h);
   const before = await h.dump();
@@ -364,8 +347,7 @@ Deno.test("a refused monitor is shown as typed with the error at its field, and 
   assertEquals(await h.dump(), before);
 });
 
-Deno.test("the overview lists incidents of agents that are down before late ones, and nothing when all is well", async () => {
-  await using h = await openBoard();
+board.test("the overview lists incidents of agents that are down before late ones, and nothing when all is well", async (h) => {
   const reader = await signedIn(h);
   const attention = async () =>
     textOf(

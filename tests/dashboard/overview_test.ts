@@ -148,7 +148,7 @@ Harness.test("running now has the runs that the list and the agents have, with t
   assertMatch(textOf(html), /Running now 2 1 far over the usual time/);
   const running = textOf(section(html, "Running now"));
   assertMatch(running, /^Running now 2 All Goal 6 .*13 h usual 1 min Goal 7 .*1 min usual 1 min$/);
-  assertMatch(textOf((await reader.get("/dashboard/agents")).text), /1 agent, 2 running/);
+  assertMatch(await reader.words("/dashboard/agents"), /1 agent, 2 running/);
   const list = await reader.get("/dashboard/runs?status=running");
   assertEquals(list.text.match(/href="\/dashboard\/runs\/run_/g)?.length, 2);
 });
@@ -172,10 +172,7 @@ session.test("checks that runs of today failed are listed, the most failures fir
     textOf(html),
     /^Failed checks today 2 All checks never 2 of 2 failed ended-well No run fails 1 of 2 failed$/,
   );
-  assertEquals(
-    hrefsOf(html),
-    ["", "/never", "/ended-well"].map((to) => `/dashboard/checks${to}`),
-  );
+  assertEquals(hrefsOf(html), ["", "/never", "/ended-well"].map((to) => `/dashboard/checks${to}`));
 });
 
 Harness.test("failed runs of all open incidents are left out, also of those that are not listed", async (h) => {
@@ -267,9 +264,7 @@ Harness.test("spend by agent covers today and the days before, and escapes names
   assertStringIncludes(text, `href="/dashboard/agents/${name}"`);
   const content = textOf(text);
   const at = ["93% 2 $14.0000 $30.0000", "cheap 7% 1 $1.0000 $0.0000", "gone 0% 0 $0.0000 $3.0000"]
-    .map((
-      row,
-    ) => content.indexOf(row));
+    .map((row) => content.indexOf(row));
   assert(at.every((index) => index > 0), content);
   assertEquals(at, at.toSorted((a, b) => a - b));
 });
@@ -383,14 +378,10 @@ Deno.test("a run that was closed because it was idle is named on all pages, and 
   await h.work.idle();
   const attention = attentionOf(await seen(h, reader));
   assertEquals(hrefsOf(attention), [`/dashboard/runs/${runId(1)}`]);
-  assertMatch(
-    textOf(attention),
-    /^quiet …0+1 No event for 30 min · quiet 1 h ago$/,
-  );
-  const list = textOf((await reader.get("/dashboard/runs")).text);
+  assertMatch(textOf(attention), /^quiet …0+1 No event for 30 min · quiet 1 h ago$/);
+  const list = await reader.words("/dashboard/runs");
   assertMatch(list, / closed without an event timeout quiet …0+1 No event for 30 min /);
-  const pageOf = async (n: number) =>
-    textOf((await reader.get(`/dashboard/runs/${runId(n)}`)).text);
+  const pageOf = async (n: number) => await reader.words(`/dashboard/runs/${runId(n)}`);
   assertMatch(await pageOf(1), /Timed out: closed after 30 min without an event /);
   assertMatch(await pageOf(2), / success closed after 30 min without an event /);
   h.nowMs += 24 * HOUR_MS;

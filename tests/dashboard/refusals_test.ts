@@ -33,11 +33,7 @@ ofInstance(
     const { status, text } = await reader.get(PAGE);
     assertEquals(status, 200);
     const [reasons = [], latest = []] = tablesOf(text);
-    assertEquals(reasons, [
-      "Nov 21 invalid_id 1",
-      "Nov 20 invalid_id 1",
-      "Nov 18 invalid_field 1",
-    ]);
+    assertEquals(reasons, ["Nov 21 invalid_id 1", "Nov 20 invalid_id 1", "Nov 18 invalid_field 1"]);
     assertEquals(latest.length, 3);
     assertMatch(
       latest[0] ?? "",
@@ -62,7 +58,7 @@ ofInstance("R24: the page and the banner say that a call was accepted", async ()
   const accepted = "ignored_parameter accepted, but a parameter was ignored";
   assertEquals(reasons, [`Nov 21 ${accepted} 1`]);
   assertStringIncludes(latest[0] ?? "", `${accepted}: ${message}`);
-  const overview = textOf((await reader.get("/dashboard")).text);
+  const overview = await reader.words("/dashboard");
   const notice =
     "1 request was accepted since yesterday (UTC), but a parameter was ignored. See which and why";
   assertStringIncludes(overview, notice);
@@ -76,14 +72,12 @@ ofInstance(
   async () => {
     await using h = await Harness.open();
     const other = await h.addTeam("business");
-    const reader = await signedIn(h);
     const banner = /(\d+) requests? (?:was|were) rejected since yesterday/;
-    const bannerCounts = () =>
-      Promise.all(
-        ["/dashboard", "/dashboard/runs"].map(async (path) =>
-          banner.exec(textOf((await reader.get(path)).text))?.[1] ?? null
-        ),
-      );
+    const bannerCounts = async () => {
+      const reader = await signedIn(h);
+      const pages = ["/dashboard", "/dashboard/runs"].map((path) => reader.words(path));
+      return (await Promise.all(pages)).map((words) => banner.exec(words)?.[1] ?? null);
+    };
     assertEquals(await bannerCounts(), [null, null]);
     h.nowMs = NOON - 2 * DAY_MS;
     await h.post("/v1/runs", { id: "x" });

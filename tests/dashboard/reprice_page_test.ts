@@ -62,7 +62,7 @@ Harness.test("an unpriced model gets a price, a preview by agent and day, and is
   assertMatch(textOf(done.text), /Done: 2 runs changed in cost/);
   assert(!done.text.includes("hx-trigger") && !done.text.includes("http-equiv"), "polling stopped");
   assertEquals((await costOf(h, 1))[0], 0.006);
-  const after = textOf((await reader.get("/dashboard/spend?group_by=model")).text);
+  const after = await reader.words("/dashboard/spend?group_by=model");
   assertMatch(after, /in-house\/atlas-70b \$0\.0090/);
   assert(!after.includes("no price"));
 });
@@ -121,13 +121,10 @@ Harness.test("the form's days are sent as the API's instants, and an error is sh
 });
 
 session.test("no button is offered if nothing would change, and past jobs are listed", async ({ reader }) => {
-  assertMatch(textOf((await reader.get(REPRICE)).text), /No calls were repriced yet/);
+  assertMatch(await reader.words(REPRICE), /No calls were repriced yet/);
   const job = await startReprice(reader, { model: "never-called" });
   const { text } = await reader.get(job);
   assertMatch(textOf(text), /Nothing would change: no stored call names this model/);
   assert(!text.includes('value="false"'));
-  assertMatch(
-    textOf((await reader.get(REPRICE)).text),
-    /never-called all dry run done 0 \$0\.0000 today 12:00/,
-  );
+  assertMatch(await reader.words(REPRICE), /never-called all dry run done 0 \$0\.0000 today 12:00/);
 });

@@ -78,7 +78,7 @@ Harness.test("a comparison without another run says so, and unknown runs are not
   await h.worker.idle();
   const reader = await signedIn(h);
   const path = `/dashboard/runs/${runId(1)}/compare`;
-  assertMatch(textOf((await reader.get(path)).text), /No run of crew succeeded before this one/);
+  assertMatch(await reader.words(path), /No run of crew succeeded before this one/);
   for (const other of [runId(9), "nothing"]) {
     const { status, text } = await reader.get(`${path}?with=${other}`);
     assertEquals(status, 200);

@@ -56,9 +56,7 @@ const HOSTILE: Readonly<Record<string, readonly [type: string, data: Record<stri
   "many parts without text": ["llm_call", { model: "m", output: many({ type: "image" }) }],
   "many members": [
     "custom",
-    Object.fromEntries(
-      Array.from({ length: 20_000 }, (_, i) => [`k${i}`, 1]),
-    ),
+    Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`k${i}`, 1])),
   ],
   "many texts of several lines": ["tool_call", {
     name: "read",

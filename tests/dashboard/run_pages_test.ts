@@ -85,7 +85,7 @@ Harness.test("the most expensive call is the one by the prices after a repricing
   );
   await putPrice(h, { ...ATLAS, model: "other", input_usd_per_million: 1_000_000 });
   await h.worker.idle();
-  assertMatch(textOf((await reader.get(PAGE)).text), /most expensive \$0\.0225/);
+  assertMatch(await reader.words(PAGE), /most expensive \$0\.0225/);
   assertEquals((await h.post("/v1/rate-card/reprice", { model: "other" })).status, 202);
   await h.worker.idle();
   const { text } = await reader.get(PAGE);
@@ -127,7 +127,7 @@ Harness.test("a trace has a map and marks up to 1,000 events while it changes, t
     }
   };
   const assertWhole = async (isWhole: boolean, says: RegExp) => {
-    const text = textOf((await reader.get(PAGE)).text);
+    const text = await reader.words(PAGE);
     assertMatch(text, says);
     assertEquals(/slowest step 9 s/.test(text), isWhole, `${sent} events`);
   };

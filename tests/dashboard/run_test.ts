@@ -139,7 +139,7 @@ async function namesLastFailure(lastFailed: number): Promise<void> {
 
 session.test("a failure without a reason says what to send, and a note is shown if there is one", async ({ h, reader }) => {
   await sendRun(h, { finish: { status: "failed" } });
-  assertMatch(textOf((await reader.get(PAGE)).text), /It does not say why: .*"output": {"error"/);
+  assertMatch(await reader.words(PAGE), /It does not say why: .*"output": {"error"/);
   await h.get(`/v1/ping?id=${runId(2)}&agent=backup&status=fail&metadata=disk+full`);
   const { text } = await reader.get(`/dashboard/runs/${runId(2)}`);
   assertMatch(textOf(text), /Failed: disk full/);
@@ -164,7 +164,7 @@ session.test("a run without an opening is shown as such until the opening arrive
   assertMatch(textOf(text), /A run without its opening running .*No opening yet:/);
   await h.post(`/v1/runs/${runId(1)}/finish`, aFinish());
   await h.post("/v1/runs", aRun(1));
-  const complete = textOf((await reader.get(PAGE)).text);
+  const complete = await reader.words(PAGE);
   assertMatch(complete, /researcher …00000001 success/);
   assert(!complete.includes("No opening yet"));
 });
@@ -174,10 +174,7 @@ session.test("late events are reported, and a stated cost is distinguished", asy
   h.nowMs += 1_000;
   await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] });
   await h.worker.idle();
-  assertMatch(
-    textOf((await reader.get(PAGE)).text),
-    /Late events: they arrived after the run finished/,
-  );
+  assertMatch(await reader.words(PAGE), /Late events: they arrived after the run finished/);
   await h.post("/v1/heartbeats", aHeartbeat(2, { cost_usd: 1.25 }));
   await h.worker.idle();
   const { text } = await reader.get(`/dashboard/runs/${runId(2)}`);
@@ -190,7 +187,7 @@ Harness.test("R6 to R14: the page reports lost data of a run and the affected fi
     finish: { scores: { quality: null, good: true }, finished_at: at(91 * 86_400_000) },
   });
   const browser = await signedIn(h);
-  const content = textOf((await browser.get(PAGE)).text);
+  const content = await browser.words(PAGE);
   for (
     const words of [
       /Fields not stored: unreadable values: see Runledger-Dropped/,
@@ -199,7 +196,7 @@ Harness.test("R6 to R14: the page reports lost data of a run and the affected fi
       /Starts in the future: more than a day after it arrived/,
     ]
   ) assertMatch(content, words);
-  const list = textOf((await browser.get("/dashboard/runs")).text);
+  const list = await browser.words("/dashboard/runs");
   assertMatch(list, /fields not stored \+2/);
 });
 
@@ -281,11 +278,34 @@ Harness.test("the instants say how late a run was received, and a flag says that
   h.nowMs += 725_000;
   await sendRun(h, {});
   const reader = await signedIn(h);
-  const late = textOf((await reader.get(PAGE)).text);
+  const late = await reader.words(PAGE);
   assertMatch(late, /Received after its start 12 min 5 s \(delayed upload or wrong client clock\)/);
   assert(!late.includes("Clock ahead"));
   await h.post("/v1/runs", aRun(2, { started_at: at(1_025_000) }));
-  const ahead = textOf((await reader.get(`/dashboard/runs/${runId(2)}`)).text);
+  const ahead = await reader.words(`/dashboard/runs/${runId(2)}`);
   assertMatch(ahead, /Clock ahead: the client's clock, by 5 min or more\./);
   assert(!ahead.includes("Received after its start"));
+});
+
+Harness.test("a deletion asks for confirmation, and is logged under the key's name", async (h) => {
+  await h.post("/v1/runs", aRun(1));
+  await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] });
+  const reader = await signedIn(h);
+  const { text } = await reader.get(PAGE);
+  assert(
+    text.includes(`href="${PAGE}?confirm=delete"`) &&
+      !text.includes('<button type="submit" class="btn danger"'),
+  );
+  const confirmation = (await reader.get(`${PAGE}?confirm=delete`)).text;
+  assertMatch(textOf(confirmation), /Delete this run\? It is deleted with its 1 event, .* Keep it/);
+  assert(confirmation.includes(`method="post" action="${PAGE}/delete"`));
+  assert(!/hx-trigger|http-equiv="refresh"/.test(confirmation), "the confirmation does not reload");
+  assertEquals((await h.get(`/v1/runs/${runId(1)}`)).status, 200);
+  const done = await reader.send(`${PAGE}/delete`);
+  assertEquals([done.status, done.headers.get("location")], [303, "/dashboard/runs?done=deleted"]);
+  assertMatch(await reader.words("/dashboard/runs?done=deleted"), /Runs .*Deleted\./);
+  assertEquals((await h.get(`/v1/runs/${runId(1)}`)).status, 404);
+  const { entries } = (await h.get("/v1/audit")).json;
+  const { keys } = (await h.get("/v1/keys")).json;
+  assertEquals([entries[0].action, entries[0].actor.id], ["run.deleted", keys[0].id]);
 });

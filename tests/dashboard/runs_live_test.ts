@@ -34,10 +34,7 @@ Harness.test("live runs: live and pause are links, and only the first page can b
   const { text } = await reader.get(live);
   assertMatch(text, /<noscript><meta http-equiv="refresh" content="5"\/><\/noscript>/);
   assertMatch(text, /hx-trigger="every 2s"/);
-  assertMatch(
-    nextReload(text),
-    /^\/dashboard\/runs\?agent=nightly&limit=2&live=1&seen=[\w-]+"?$/,
-  );
+  assertMatch(nextReload(text), /^\/dashboard\/runs\?agent=nightly&limit=2&live=1&seen=[\w-]+"?$/);
   assert(hrefsOf(text).includes(`${RUNS}?agent=nightly&limit=2`));
   assertMatch(text, /<input type="hidden" name="live" value="1"\/>/);
   // No link has the change that was shown.

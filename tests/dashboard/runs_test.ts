@@ -48,14 +48,8 @@ Harness.test("runs: a row shows status, name, agent, labels, duration, cost, tok
       "no price: unheard-of +1",
   );
   assert(hrefsOf(text).includes("/dashboard/agents/a%2Fb%20c"));
-  assertEquals(
-    rowOf(text, 2),
-    "running researcher …00000002 researcher today 11:59 1 min – –",
-  );
-  assertEquals(
-    rowOf(text, 3),
-    "success nightly …00000003 nightly today 11:59 45 s – –",
-  );
+  assertEquals(rowOf(text, 2), "running researcher …00000002 researcher today 11:59 1 min – –");
+  assertEquals(rowOf(text, 3), "success nightly …00000003 nightly today 11:59 45 s – –");
   // A run without an opening is listed only on request.
   const orphans = await reader.get(`${RUNS}?has=orphan`);
   assertEquals(listedOn(orphans.text), [runId(4)]);

@@ -1,4 +1,5 @@
 /** The search of the frame: runs by id, agents, customers and pages, from a bounded number of rows. */
+import { fixture } from "../support/harness/fixture.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { aFinish, aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
 import { type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
@@ -36,8 +37,10 @@ async function runsFound(reader: Reader, q: string): Promise<string[]> {
   return ((await searchFor(reader, q)).Runs ?? []).filter((to) => to !== all);
 }
 
-Deno.test("search: a run is found by its id or by a part of it", async () => {
-  await using h = await openSome();
+/** Declares tests of a service with some runs. */
+const someRuns = { test: fixture(() => openSome()) };
+
+someRuns.test("search: a run is found by its id or by a part of it", async (h) => {
   const reader = await signedIn(h);
   for (const text of [runId(255), `  ${runId(255).toUpperCase()} `, "000000ff"]) {
     assertEquals((await searchFor(reader, text)).Runs?.[0], `${RUNS}/${runId(255)}`, text);
@@ -46,8 +49,7 @@ Deno.test("search: a run is found by its id or by a part of it", async () => {
   assertEquals(await runsFound(reader, "002"), [], "too short to tell runs apart");
 });
 
-Deno.test("search: runs are found by their goal, output and error, and shown by their goal", async () => {
-  await using h = await openSome();
+someRuns.test("search: runs are found by their goal, output and error, and shown by their goal", async (h) => {
   await h.post("/v1/runs", aRun(3, { goal: "Ticket 48219: where is my REFUND?\nIt is late." }));
   await h.post(`/v1/runs/${runId(2)}/finish`, aFinish({ output: "The order was “delivered”." }));
   const refused = aFinish({ status: "failed", output: { error: "502 from the ledger" } });
@@ -62,8 +64,7 @@ Deno.test("search: runs are found by their goal, output and error, and shown by 
   assert((await searchFor(reader, "refund")).Runs?.includes(`${RUNS}?text=refund`));
 });
 
-Deno.test("search: agents, customers and pages are found by a part of their name", async () => {
-  await using h = await openSome();
+someRuns.test("search: agents, customers and pages are found by a part of their name", async (h) => {
   const reader = await signedIn(h);
   assertEquals((await searchFor(reader, "REPORT")).Agents, ["/dashboard/agents/night%2Freport"]);
   assertEquals((await searchFor(reader, "acme")).Customers, [
@@ -92,26 +93,21 @@ enterprise.test("search: among many agents those are found whose slug begins wit
   assertEquals((await searchFor(reader, "199")).Agents, ["/dashboard/agents/a1199"]);
 });
 
-Deno.test("search: another team's runs, agents and customers are not found", async () => {
-  await using h = await openSome();
+someRuns.test("search: another team's runs, agents and customers are not found", async (h) => {
   const reader = await signedIn(h);
   assertEquals(await runsFound(reader, runId(9)), []);
   assertEquals((await searchFor(reader, "theirs")).Agents, undefined);
   assertEquals((await searchFor(reader, "Acme 2")).Customers, undefined);
 });
 
-Deno.test("search: pages are those of the session; the operator has no runs", async () => {
-  await using h = await openSome();
+someRuns.test("search: pages are those of the session; the operator has no runs", async (h) => {
   const reads = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   assertEquals((await searchFor(reads, "keys")).Pages, undefined);
   const operator = await signedIn(h, OPERATOR_KEY);
-  assertEquals(await searchFor(operator, "t"), {
-    Pages: ["/dashboard/teams", "/dashboard/audit"],
-  });
+  assertEquals(await searchFor(operator, "t"), { Pages: ["/dashboard/teams", "/dashboard/audit"] });
 });
 
-Deno.test("search: a hostile or very long text is shown as text", async () => {
-  await using h = await openSome();
+someRuns.test("search: a hostile or very long text is shown as text", async (h) => {
   const reader = await signedIn(h);
   const hostile = `"><script>alert(1)</script>`;
   const { text } = await reader.get(`/dashboard/search?${new URLSearchParams({ q: hostile })}`);

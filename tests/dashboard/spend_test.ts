@@ -109,7 +109,7 @@ Harness.test("spend: the cost is compared with as many days before, under the sa
     aContribution({ day: "2026-11-17", labels: { agent: "large" } }),
   ]);
   const reader = await signedIn(h);
-  const textAt = async (query: string) => textOf((await reader.get(`${SPEND}?${query}`)).text);
+  const textAt = async (query: string) => await reader.words(`${SPEND}?${query}`);
   const days = "from=2026-11-20&to=2026-11-21";
   assertMatch(await textAt(days), /▲ 100% more than \$2\.0000 in the 2 days before\./);
   assertMatch(await textAt(days), /average of the 2 days before/);
@@ -146,10 +146,7 @@ Harness.test("spend: each group links to its own page and to its runs, with the 
   );
   assertEquals(links.get("Download as CSV"), `${SPEND}.csv?${query}`);
   const models = linksOf((await reader.get(`${SPEND}?group_by=model`)).text);
-  assertEquals(
-    models.get("openai/gpt-5"),
-    `${SPEND}?group_by=agent&model=gpt-5&provider=openai`,
-  );
+  assertEquals(models.get("openai/gpt-5"), `${SPEND}?group_by=agent&model=gpt-5&provider=openai`);
 });
 
 session.test("spend: periods link to their days, and the current one is marked", async ({ reader }) => {
@@ -203,7 +200,7 @@ session.test("spend: without runs the page shows a command that sends one; with 
     textOf(text),
     `curl -u "$RUNLEDGER_KEY:" "${new URL(h.url).origin}/v1/heartbeats"`,
   );
-  assertMatch(textOf((await reader.get(`${SPEND}?agent=nobody`)).text), /No such runs/);
+  assertMatch(await reader.words(`${SPEND}?agent=nobody`), /No such runs/);
 });
 
 Harness.test("spend: an invalid query is shown again with an error at its field", async (h) => {
@@ -293,5 +290,5 @@ Harness.test("spend: another team's runs are in no metric, group or export", asy
     const { text } = await reader.get(path);
     assert(!/\$1\.0000.*theirs|>theirs<|^theirs/.test(text), path);
   }
-  assertMatch(textOf((await reader.get(SPEND)).text), /\$1\.0000 from .* ours 100%/);
+  assertMatch(await reader.words(SPEND), /\$1\.0000 from .* ours 100%/);
 });

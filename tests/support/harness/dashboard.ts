@@ -24,6 +24,8 @@ export interface Reader {
   readonly cookie: string;
   /** Requests a page. */
   get(path: string): Promise<Answer>;
+  /** Returns the text of a page, which must exist. */
+  words(path: string): Promise<string>;
   /** Sends a form as the service's page would, without following redirects. */
   send(path: string, fields?: FormFields): Promise<Answer>;
 }
@@ -33,9 +35,16 @@ export async function signedIn(h: Harness, key = h.key): Promise<Reader> {
   const answer = await submit(h, "/dashboard/sign-in", { key });
   assertEquals(answer.status, 303, answer.text);
   const cookie = (answer.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
+  const get = (path: string) =>
+    h.get(path, { key: null, headers: { Cookie: cookie }, redirect: "manual" });
   return {
     cookie,
-    get: (path) => h.get(path, { key: null, headers: { Cookie: cookie }, redirect: "manual" }),
+    get,
+    async words(path) {
+      const { status, text } = await get(path);
+      assertEquals(status, 200, text);
+      return textOf(text);
+    },
     send: (path, fields = {}) => submit(h, path, fields, { Cookie: cookie }),
   };
 }
@@ -69,6 +78,35 @@ export function textOf(html: string): string {
     .replace(/<span class="sub">(\d+)<\/span>/g, "$1").replace(/<[^>]+>/g, " ")
     .replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"')
     .replaceAll("&#39;", "'").replaceAll("&amp;", "&").replace(/\s+/g, " ").trim();
+}
+
+/** Returns the texts of the rows of a page's first table. */
+export function rowsOf(html: string): string[] {
+  const [, body = ""] = /<tbody>([\s\S]*?)<\/tbody>/.exec(html) ?? [];
+  return [...body.matchAll(/<tr>[\s\S]*?<\/tr>/g)].map(([row]) => textOf(row));
+}
+
+/** Returns the secret that a page shows once. */
+export function secretIn(html: string): string {
+  return /<pre id="secret"[^>]*>([^<]+)</.exec(html)?.[1] ?? "";
+}
+
+/** Reads a list from a page to its last one; returns its pages. */
+export async function walk(reader: Reader, from: string): Promise<string[]> {
+  const pages: string[] = [];
+  for (let path: string | undefined = from; path !== undefined;) {
+    const { status, text }: Answer = await reader.get(path);
+    assertEquals(status, 200, text);
+    pages.push(text);
+    [path] = hrefsOf(text, 'rel="next"');
+  }
+  return pages;
+}
+
+/** Changes fields of a form; each change replaces all values of its name. */
+export function changed(fields: FormFields, changes: Record<string, string>): [string, string][] {
+  const all = Array.isArray(fields) ? fields : Object.entries(fields);
+  return [...all.filter(([name]) => !(name in changes)), ...Object.entries(changes)];
 }
 
 /** An input, or a select or text area with its content. */
