@@ -1,8 +1,9 @@
 /** `GET /v1/changes` of two services on one shared KV, while runs change. */
 import { assert, assertEquals } from "@std/assert";
-import { aFinish, anEvent, aRun, runId } from "../support/builders/requests.ts";
+import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { KvServer } from "../support/fakes/kv_server.ts";
+import { briefly, follow } from "../support/harness/live.ts";
 
 const RUNS = 12;
 
@@ -85,3 +86,36 @@ for (const instances of [1, 2]) {
     }
   });
 }
+
+KvServer.test("shared KV: streams and long polls see calls to another service", async (server) => {
+  await using writing = await Harness.open({ kv: server.url() });
+  await using reading = await Harness.open({ kv: server.url() });
+  await using listener = await follow(reading);
+  const cursor = (await reading.get("/v1/changes")).json.next_cursor;
+  const waiting = reading.get(`/v1/changes?after=${cursor}&wait=30`);
+  await writing.post("/v1/runs", aRun(1));
+  assertEquals((await listener.events(1)).map(briefly), ["run.opened 1"]);
+  assertEquals((await waiting).json.changes[0].run.id, runId(1));
+  const final = reading.get(`/v1/runs/${runId(1)}?wait=final`);
+  await writing.post(`/v1/runs/${runId(1)}/finish`, aFinish());
+  assertEquals((await final).json.cost.state, "final");
+  const ends = ["run.finished 1", "run.cost_final 1"];
+  assertEquals((await listener.events(2)).map(briefly), ends);
+});
+
+/** Milliseconds that a deletion waits for its job; the answer is then 202. */
+const WAIT_MS = 5_000;
+
+KvServer.test("jobs: each of two services on a shared KV answers once the deletion is done", async (server) => {
+  await using first = await Harness.open({ kv: server.url() });
+  await using second = await Harness.open({ kv: server.url() });
+  for (const [n, service] of [first, second].entries()) {
+    const customer = `customer-${n}`;
+    const sent = await service.post("/v1/heartbeats", { ...aHeartbeat(n), customer_id: customer });
+    assertEquals(sent.status, 202);
+    const startMs = performance.now();
+    const { status, json } = await service.request("DELETE", `/v1/customers/${customer}`);
+    assertEquals([status, json.runs], [200, 1]);
+    assert(performance.now() - startMs < WAIT_MS, "it waited until the end");
+  }
+});

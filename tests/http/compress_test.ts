@@ -2,6 +2,7 @@
  * Responses to reads are compressed for clients that accept it; ingest responses and streams never
  * are.
  */
+import { fixture } from "../support/harness/fixture.ts";
 import { assert, assertEquals } from "@std/assert";
 import { VERSION } from "../../domain/core/version.ts";
 import { Buffer } from "node:buffer";
@@ -42,8 +43,10 @@ async function openWithRun(): Promise<Harness> {
   return h;
 }
 
-Deno.test("a read is compressed for a client that accepts gzip, with the same content", async () => {
-  await using h = await openWithRun();
+/** Declares tests of a service with a run. */
+const withRun = { test: fixture(() => openWithRun()) };
+
+withRun.test("a read is compressed for a client that accepts gzip, with the same content", async (h) => {
   const path = `/v1/runs/${RUN}`;
   const plain = await wire(h, path, {});
   assertEquals(plain.headers["content-encoding"], undefined);
@@ -60,8 +63,7 @@ Deno.test("a read is compressed for a client that accepts gzip, with the same co
   }
 });
 
-Deno.test("a client that does not accept gzip gets an uncompressed read", async () => {
-  await using h = await openWithRun();
+withRun.test("a client that does not accept gzip gets an uncompressed read", async (h) => {
   for (const accepted of ["identity", "br", "gzip;q=0", "gzip; q=0.000, br", "*", ""]) {
     const { headers, bytes } = await wire(h, `/v1/runs/${RUN}`, { "Accept-Encoding": accepted });
     assertEquals(headers["content-encoding"], undefined, accepted);
@@ -69,8 +71,7 @@ Deno.test("a client that does not accept gzip gets an uncompressed read", async 
   }
 });
 
-Deno.test("small responses, refusals and all responses to ingest calls are never compressed", async () => {
-  await using h = await openWithRun();
+withRun.test("small responses, refusals and all responses to ingest calls are never compressed", async (h) => {
   const accepts = { "Accept-Encoding": "gzip" };
   const small = await wire(h, "/healthz", accepts);
   assertEquals([small.headers["content-encoding"], small.bytes.toString()], [
@@ -123,8 +124,7 @@ Harness.test("a response that is the same for everyone is compressed once, not p
   assert(gzip < 1.5 * plain, `${gzip} ms compressed, ${plain} ms plain`);
 });
 
-Deno.test("HEAD returns the headers of the read, without its body", async () => {
-  await using h = await openWithRun();
+withRun.test("HEAD returns the headers of the read, without its body", async (h) => {
   const head = await wire(h, `/v1/runs/${RUN}`, { "Accept-Encoding": "gzip" }, { method: "HEAD" });
   assertEquals([head.status, head.headers["content-encoding"]], [200, "gzip"]);
   assertEquals(head.bytes.length, 0);

@@ -1,52 +1,16 @@
 /** Accepted and refused credentials, and the refusals (decisions 1 and 2). */
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { developmentKey, type Scope } from "../../domain/teams/credentials.ts";
+import { ENDPOINTS } from "../../routes/api/endpoints.ts";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { developmentKey } from "../../domain/teams/credentials.ts";
 import { createCredentialStore } from "../../kv/teams/credentials.ts";
-import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
+import { aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
 import { brokenCredentials } from "../support/fakes/broken_credentials.ts";
-import { type Answer, Harness, KEY } from "../support/harness/harness.ts";
+import { type Answer, Harness, KEY, oneFile } from "../support/harness/harness.ts";
 import { ensureFirstTeam } from "../../kv/teams/teams.ts";
+import { createHash } from "node:crypto";
 
 const UNKNOWN = `apk_eu_${"f".repeat(32)}`;
 const HEX = "0123456789abcdef0123456789abcdef";
-
-/** Every route that needs a credential, with a valid body and its scope. */
-const ROUTES: readonly {
-  readonly method: string;
-  readonly path: string;
-  readonly body?: unknown;
-  readonly scope: Scope;
-  readonly pingTokens?: true;
-}[] = [
-  { method: "POST", path: "/v1/runs", body: aRun(1), scope: "ingest" },
-  {
-    method: "POST",
-    path: `/v1/runs/${runId(1)}/events`,
-    body: { events: [anEvent(1)] },
-    scope: "ingest",
-  },
-  { method: "POST", path: `/v1/runs/${runId(1)}/finish`, body: aFinish(), scope: "ingest" },
-  {
-    method: "POST",
-    path: "/v1/heartbeats",
-    body: aHeartbeat(2),
-    scope: "ingest",
-    pingTokens: true,
-  },
-  { method: "GET", path: "/v1/ping?agent=nightly", scope: "ingest", pingTokens: true },
-  { method: "GET", path: `/v1/runs/${runId(1)}`, scope: "read" },
-  {
-    method: "POST",
-    path: "/v1/keys",
-    body: { kind: "api_key", name: "made by a test" },
-    scope: "admin",
-  },
-  { method: "GET", path: "/v1/keys", scope: "admin" },
-  { method: "DELETE", path: `/v1/keys/key_eu_${HEX}`, scope: "admin" },
-  { method: "GET", path: `/v1/deletions/${"0".repeat(26)}`, scope: "admin" },
-  { method: "DELETE", path: "/v1/customers/acme", scope: "admin" },
-  { method: "DELETE", path: `/v1/runs/${runId(1)}`, scope: "admin" },
-];
 
 /** Status, error code - in either of its two forms - and challenge of a refusal. */
 function refusalOf(answer: Answer): [number, string, string | null] {
@@ -68,34 +32,14 @@ Deno.test("decision 1: another region is recognized from the text alone, without
   const credentials = brokenCredentials(find);
   await using h = await Harness.open({ deps: { credentials } });
   for (const secret of [`apk_us_${HEX}`, `ping_us_${HEX}`, `opk_us_${HEX}`, `apk_zz_${HEX}`]) {
-    for (const { method, path, body } of ROUTES) {
-      const answer = await h.request(method, path, { key: secret, body });
+    for (const { method, path, access } of ENDPOINTS) {
+      if (access === null) continue;
+      const answer = await h.request(method, path.replace(/:\w+/, "x"), { key: secret });
       assertEquals(refusalOf(answer), [401, "region_mismatch", "Bearer"], `${secret} ${path}`);
     }
   }
   // A credential of this region does reach the store, so the responses above needed no read.
   assertEquals((await h.get("/v1/keys")).status, 500);
-});
-
-Deno.test("decision 1: the message of a mismatch names both regions", async () => {
-  await using h = await Harness.open({ region: "us" });
-  const { message } = (await h.get("/v1/keys", { key: KEY })).json;
-  assertStringIncludes(message, '"eu"');
-  assertStringIncludes(message, '"us"');
-  assertEquals((await h.get("/v1/keys")).status, 200);
-});
-
-Harness.test("contract 8: a ping token cannot report for another agent", async (h) => {
-  const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
-  const before = await h.dump();
-  // The id is bad too: the credential is checked before the fields (decisions, section 2).
-  const body = { id: "bad", agent: "Nightly", status: "bad" };
-  const heartbeat = await h.post("/v1/heartbeats", body, { key: token });
-  assertEquals(refusalOf(heartbeat), [401, "scope_violation", "Bearer"]);
-  const ping = await h.get("/v1/ping?agent=other&id=bad", { key: token });
-  assertEquals(refusalOf(ping), [401, "scope_violation", "Bearer"]);
-  assertMatch(ping.text, /^scope_violation [^\n]+\n$/);
-  assertEquals(await h.dump(), before);
 });
 
 Harness.test("decision 2: a ping's agent defaults to the token's, a heartbeat's does not", async (h) => {
@@ -123,4 +67,128 @@ Deno.test("a refused secret is unknown even if the store has it", async () => {
   const unknown = await h.get("/v1/keys", { key: UNKNOWN });
   assertEquals(comparable(refused), comparable(unknown));
   assertEquals(refused.status, 401);
+});
+
+const basic = (user: string, password = "") => `Basic ${btoa(`${user}:${password}`)}`;
+
+Harness.test("decision 3: Bearer and Basic work in any case, and so does the alias header", async (h) => {
+  const accepted: Record<string, string>[] = [
+    { Authorization: `Bearer ${KEY}` },
+    { Authorization: `bearer ${KEY}` },
+    { Authorization: `BEARER ${KEY}` },
+    { Authorization: `bEaReR   ${KEY}` },
+    { Authorization: basic(KEY) },
+    { Authorization: basic(KEY).replace("Basic", "basic") },
+    { Authorization: basic(KEY, "any password: ignored") },
+    { "X-AgentPing-Key": KEY },
+    { "x-agentping-key": ` ${KEY} ` },
+  ];
+  for (const [i, headers] of accepted.entries()) {
+    const answer = await h.post("/v1/runs", aRun(i), { key: null, headers });
+    assertEquals(answer.status, 202, JSON.stringify(headers));
+  }
+  assertEquals(await h.usage(), accepted.length);
+});
+
+Harness.test("decision 3: ?key= works only on GET /v1/ping", async (h) => {
+  const ping = await h.get(`/v1/ping?agent=nightly&key=${KEY}&id=${runId(1)}`, { key: null });
+  assertEquals([ping.status, ping.text], [200, "OK\n"]);
+  assertEquals((await h.get(`/v1/runs/${runId(1)}`)).json.agent, "nightly");
+  const before = await h.dump();
+  for (
+    const [method, path, body] of [
+      ["POST", "/v1/runs", aRun(2)],
+      ["POST", `/v1/runs/${runId(2)}/events`, { events: [] }],
+      ["POST", "/v1/heartbeats", aHeartbeat(3)],
+      ["GET", `/v1/runs/${runId(1)}`, undefined],
+      ["GET", "/v1/keys", undefined],
+    ] as const
+  ) {
+    const answer = await h.request(method, `${path}?key=${KEY}`, { key: null, body });
+    assertEquals([answer.status, answer.json.error], [401, "invalid_credential"], path);
+  }
+  assertEquals(await h.dump(), before);
+});
+
+Harness.test("decision 3: no transport puts a secret into the log or a response", async (h) => {
+  const unknown = `apk_eu_${"d".repeat(32)}`;
+  const foreign = `apk_us_${"c".repeat(32)}`;
+  const malformed = `apk_eu_${"B".repeat(32)}`;
+  const answers: string[] = [];
+  for (const secret of [KEY, unknown, foreign, malformed]) {
+    for (
+      const headers of [
+        { Authorization: `Bearer ${secret}` },
+        { Authorization: basic(secret) },
+        { "X-AgentPing-Key": secret },
+      ]
+    ) answers.push((await h.post("/v1/heartbeats", aHeartbeat(1), { key: null, headers })).text);
+    for (const path of ["/v1/ping", "/v1/runs", "/v1/nowhere", `/v1/keys/${secret}`]) {
+      answers.push((await h.get(`${path}?agent=nightly&key=${secret}`, { key: null })).text);
+    }
+  }
+  assertEquals(h.log.length, answers.length);
+  const seen = [...h.log, ...answers].join("\n");
+  for (const secret of [KEY, unknown, foreign, malformed]) {
+    assert(!seen.includes(secret.slice(-32)), "a secret was logged or answered");
+    assert(!seen.includes(btoa(`${secret}:`)), "a Basic header was logged or answered");
+  }
+});
+
+Deno.test("decision 3: a failure inside a request does not put its secret into the log", async () => {
+  const fails = (): never => {
+    throw new Error("broken");
+  };
+  const credentials = brokenCredentials(fails);
+  await using h = await Harness.open({ deps: { credentials } });
+  const answer = await h.get(`/v1/ping?agent=nightly&key=${KEY}`, { key: null });
+  assertEquals(answer.status, 500);
+  assert(h.log.some((line) => line.includes("broken")), "the failure itself is logged");
+  assert(!h.log.join("\n").includes(KEY.slice(-32)));
+});
+
+/** Every byte the store keeps on disk, one character per byte. */
+async function bytesOnDisk(h: Harness): Promise<string> {
+  const folder = h.path.slice(0, h.path.lastIndexOf("/"));
+  const files: string[] = [];
+  for await (const { name } of Deno.readDir(folder)) {
+    const bytes = await Deno.readFile(`${folder}/${name}`);
+    files.push(new TextDecoder("latin1").decode(bytes));
+  }
+  return files.join("\n");
+}
+
+oneFile.test("decision 2: the store has only the SHA-256 of a secret", async (h) => {
+  const make = { kind: "api_key", name: "laptop", scopes: ["read"] };
+  const created = (await h.post("/v1/keys", make)).json;
+  const token = await h.addKey({ kind: "ping_token", agent: "nightly" });
+  const text = (await h.dump()).join("\n");
+  const disk = await bytesOnDisk(h);
+  assert(
+    disk.includes("laptop"),
+    "the names of keys are on disk, so the search can find something",
+  );
+  for (const secret of [KEY, created.secret, token]) {
+    const digest = new Uint8Array(createHash("sha256").update(secret).digest());
+    assert((await h.store.reader.get(["credential", digest])).versionstamp !== null);
+    const hex = secret.slice(-32);
+    const raw = new TextDecoder("latin1").decode(Uint8Array.fromHex(hex));
+    assert(!text.includes(hex) && !disk.includes(hex) && !disk.includes(raw));
+  }
+});
+
+Deno.test("decision 2: secrets have their kind, the region and 32 random hex digits", async () => {
+  for (const region of ["eu", "us"] as const) {
+    await using h = await Harness.open({ region });
+    const key = { kind: "api_key", name: "k" };
+    const token = { kind: "ping_token", name: "t", agent: "a" };
+    const secrets = new Set<string>();
+    for (const body of [key, key, token, token]) {
+      const { secret } = (await h.post("/v1/keys", body)).json;
+      const prefix = body === key ? "apk" : "ping";
+      assertMatch(secret, new RegExp(`^${prefix}_${region}_[0-9a-f]{32}$`));
+      secrets.add(secret.slice(-32));
+    }
+    assertEquals(secrets.size, 4);
+  }
 });

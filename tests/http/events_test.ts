@@ -128,16 +128,6 @@ Harness.test("decision 19: external_id replaces an absent id, and id wins", asyn
   assertEquals([bad.status, bad.json.error, bad.json.field], [400, "invalid_id", "id"]);
 });
 
-Harness.test("contract 3: events before their run are held and join it", async (h) => {
-  assertEquals((await send(h, events(1, 2))).json, { accepted: 2, duplicates: 0 });
-  const opened = await h.post("/v1/runs", aRun(1));
-  assertEquals([opened.status, opened.json.status], [202, "running"]);
-  const run = (await h.get(PATH)).json;
-  assertEquals([run.agent, run.usage.events, run.events.length], ["researcher", 2, 2]);
-  assertEquals((await send(h, events(1, 3))).json, { accepted: 1, duplicates: 2 });
-  assertEquals(await h.usage(), 4);
-});
-
 Harness.test("decision 17: events after the finish are stored, each batch a revision of the cost", async (h) => {
   await h.post("/v1/runs", aRun(1));
   await send(h, events(1, 2));

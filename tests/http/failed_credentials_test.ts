@@ -53,9 +53,7 @@ oneInstance.test("a credential that is refused repeatedly is looked up once", as
   await h.request("DELETE", `/v1/keys/${id}`);
   for (const key of [WRONG, revoked]) {
     using reads = new ReadsOf(h.store, "credential");
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, () => h.get("/v1/keys", { key })),
-    );
+    const answers = await Promise.all(Array.from({ length: 50 }, () => h.get("/v1/keys", { key })));
     for (let n = 0; n < 20; n++) answers.push(await h.get("/v1/keys", { key }));
     assertEquals(new Set(answers.map(({ status }) => status)), new Set([401]));
     // Requests before the first refusal share the slots of their address.
@@ -143,11 +141,7 @@ Harness.test("a valid credential without permission keeps its own error", async 
 oneInstance.test("a new or rotated key of one team leaves other teams' keys in the cache", async (h) => {
   const { key: other } = await h.addTeam("free");
   await askWith(h, other);
-  const created = (await h.post("/v1/keys", {
-    kind: "api_key",
-    name: "x",
-    scopes: ["read"],
-  })).json;
+  const created = (await h.post("/v1/keys", { kind: "api_key", name: "x", scopes: ["read"] })).json;
   assertEquals(await askWith(h, created.secret), 404);
   using reads = new ReadsOf(h.store, "credential");
   assertEquals(await askWith(h, other), 404);

@@ -91,12 +91,6 @@ Harness.test("decision 25: fields absent from the close keep the start's values"
   assertEquals([run.metadata, run.feature], [metadata, "f"]);
 });
 
-Harness.test("decision 25: the start's model and the close's tokens are priced together", async (h) => {
-  await beat(h, { status: "start", model: "m-1" });
-  await beat(h, { input_tokens: 3 });
-  assertEquals((await recordOf(h)).cost.unpriced_models, ["m-1"]);
-});
-
 Harness.test("decision 26: after the close nothing reopens it and no other close changes it", async (h) => {
   const first = await beat(h, { status: "fail", cost_usd: 3 });
   const stored = await h.dump();

@@ -18,20 +18,6 @@ import { Harness } from "../support/harness/harness.ts";
 const RUN = `/v1/runs/${runId(1)}`;
 const faces = (count: number) => "\u{1f600}".repeat(count);
 
-Harness.test("METADATA_…_CHARS_MAX: a label at both limits is kept, beyond either one dropped and reported", async (h) => {
-  const key = faces(limits.METADATA_KEY_CHARS_MAX), value = faces(limits.METADATA_VALUE_CHARS_MAX);
-  const most = { [key]: value };
-  const accepted = await h.post("/v1/runs", aRun(1, { metadata: most }));
-  assertEquals([accepted.status, accepted.headers.get("runledger-dropped")], [202, null]);
-  assertEquals((await h.get(RUN)).json.metadata, most);
-  for (const [i, over] of [{ [`${key}x`]: "v" }, { k: `${value}x` }].entries()) {
-    const metadata = { ...over, fine: true };
-    const trimmed = await h.post("/v1/runs", aRun(2 + i, { metadata }));
-    assertEquals([trimmed.status, trimmed.headers.get("runledger-dropped")], [202, "metadata=1"]);
-    assertEquals((await h.get(`/v1/runs/${runId(2 + i)}`)).json.metadata, { fine: true });
-  }
-});
-
 Harness.test("NOTE_CHARS_MAX: R7: a ping's note at the limit is kept, beyond it cut and reported", async (h) => {
   const ping = (n: number, metadata: string) =>
     h.get(`/v1/ping?${new URLSearchParams({ agent: "a", id: runId(n), metadata })}`);

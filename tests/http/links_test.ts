@@ -31,11 +31,7 @@ async function spend(h: Harness, n: number, tokens = n, key = h.key): Promise<vo
 }
 
 async function price(h: Harness): Promise<void> {
-  const body = {
-    model: "dear",
-    input_usd_per_million: 1_000_000,
-    output_usd_per_million: 0,
-  };
+  const body = { model: "dear", input_usd_per_million: 1_000_000, output_usd_per_million: 0 };
   const { status, text } = await h.request("PUT", "/v1/rate-card", { body });
   assertEquals(status, 202, text);
 }

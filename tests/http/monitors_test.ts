@@ -1,4 +1,5 @@
 /** The monitor of an agent: set, read, list, pause, resume, delete, and its audit entries. */
+import { fixture } from "../support/harness/fixture.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { aHeartbeat, at } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
@@ -28,8 +29,10 @@ async function auditOf(h: Harness) {
   return entries.filter(({ action }: { action: string }) => action.startsWith("monitor."));
 }
 
-Deno.test("PUT a monitor: 202 for a new version, 200 when nothing differs, and defaults for the rest", async () => {
-  await using h = await openWith("nightly");
+/** Declares tests of a service with one agent. */
+const nightly = { test: fixture(() => openWith("nightly")) };
+
+nightly.test("PUT a monitor: 202 for a new version, 200 when nothing differs, and defaults for the rest", async (h) => {
   const first = await put(h, "nightly", DAILY);
   assertEquals([first.status, first.headers.get("idempotent-replayed")], [202, null]);
   const { id, created_at, updated_at, updated_by, last_arrival_at, last_ok_at, ...rest } =
@@ -65,8 +68,7 @@ Deno.test("PUT a monitor: 202 for a new version, 200 when nothing differs, and d
   assertStringIncludes(next.json.words, "02:00");
 });
 
-Deno.test("PUT a monitor: another version than the current one is 409 and changes nothing", async () => {
-  await using h = await openWith("nightly");
+nightly.test("PUT a monitor: another version than the current one is 409 and changes nothing", async (h) => {
   const early = await put(h, "nightly", { ...DAILY, version: 1 });
   assertEquals([early.status, early.json.error, early.json.field], [
     409,
@@ -84,8 +86,7 @@ Deno.test("PUT a monitor: another version than the current one is 409 and change
   assertEquals((await h.get(pathOf("nightly"))).text, stored);
 });
 
-Deno.test("PUT a monitor: concurrent calls each make one version, or one of them wins by its version", async () => {
-  await using h = await openWith("nightly");
+nightly.test("PUT a monitor: concurrent calls each make one version, or one of them wins by its version", async (h) => {
   const all = (version?: number) =>
     Promise.all(
       Array.from({ length: 10 }, (_, n) =>
@@ -111,8 +112,7 @@ Deno.test("a monitor: a slug with slashes and other characters is decoded once",
   assertEquals(listed.map(({ agent }: { agent: string }) => agent), slugs.toSorted());
 });
 
-Deno.test("GET an agent: its monitor and a proposal, both null without one", async () => {
-  await using h = await openWith("nightly");
+nightly.test("GET an agent: its monitor and a proposal, both null without one", async (h) => {
   const bare = (await h.get("/v1/agents/nightly")).json;
   assertEquals([bare.monitor, bare.proposal], [null, null]);
   const { json } = await put(h, "nightly", DAILY);
@@ -155,8 +155,7 @@ Harness.test("a proposal: runs that are imported at once propose the schedule by
   assertEquals(proposal.schedule, { every_seconds: 3_600 });
 });
 
-Deno.test("DELETE a monitor: 200 with its settings, then 404, and no flips remain", async () => {
-  await using h = await openWith("nightly");
+nightly.test("DELETE a monitor: 200 with its settings, then 404, and no flips remain", async (h) => {
   const stored = (await put(h, "nightly", DAILY)).json;
   const removed = await h.request("DELETE", pathOf("nightly"));
   const { agent, id, version, schedule } = removed.json;
@@ -173,8 +172,7 @@ Deno.test("DELETE a monitor: 200 with its settings, then 404, and no flips remai
   assertEquals(flips.map((flip: { at: string }) => flip.at), [at(1_000)]);
 });
 
-Deno.test("the audit log: each change of a monitor once, before and after, with its credential", async () => {
-  await using h = await openWith("nightly");
+nightly.test("the audit log: each change of a monitor once, before and after, with its credential", async (h) => {
   const key = (await h.post("/v1/keys", { kind: "api_key", name: "ci", scopes: ["admin"] })).json;
   const as = { key: key.secret };
   const call = (method: string, action: string, body?: unknown) =>

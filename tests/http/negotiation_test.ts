@@ -87,16 +87,6 @@ Harness.test("only health checks are answered without a Host", async (h) => {
   assertEquals(wrong?.status, 400);
 });
 
-Harness.test("Allow lists each method of the path, whichever route handles it", async (h) => {
-  for (const path of ["/v1/rate-card/match", "/v1/rate-card/reprice"]) {
-    const { status, headers } = await h.request("PATCH", path);
-    const allow = headers.get("allow")?.split(", ") ?? [];
-    assertEquals([status, new Set(allow).size], [405, allow.length]);
-    assert(allow.includes("DELETE") && allow.includes("GET"), allow.join());
-    assertEquals((await h.request("DELETE", path)).status, 404);
-  }
-});
-
 Harness.test("x-gzip is accepted as a content encoding, and a refusal of another lists the supported ones", async (h) => {
   const packed = new Blob([JSON.stringify(aRun(1))]).stream()
     .pipeThrough(new CompressionStream("gzip"));

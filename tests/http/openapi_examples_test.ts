@@ -100,11 +100,7 @@ operator.test(
 );
 
 /** Fails unless a stream begins as described; disconnects immediately. */
-async function assertBegins(
-  h: Harness,
-  key: string,
-  operation: Endpoint,
-): Promise<void> {
+async function assertBegins(h: Harness, key: string, operation: Endpoint): Promise<void> {
   const { headers: sent = {} } = operation.example;
   const status = statusOf(operation);
   const { body, headers, status: real } = await fetch(h.url + urlOf(operation), {

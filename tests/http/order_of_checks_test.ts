@@ -4,12 +4,9 @@
  * Each test violates two adjacent checks together. Then it repairs the first, so that the
  * second answers: the request really was wrong in both.
  */
-import {
-  BODY_BYTES_MAX,
-  BODY_DEADLINE_MS,
-  EVENTS_BODY_BYTES_MAX,
-} from "../../domain/core/limits.ts";
-import { assertEquals } from "@std/assert";
+import { BODY_BYTES_MAX, EVENTS_BODY_BYTES_MAX } from "../../domain/core/limits.ts";
+import { assert, assertEquals } from "@std/assert";
+import { ask, head } from "../support/harness/raw_socket.ts";
 import { aHeartbeat, aRun, at, runId } from "../support/builders/requests.ts";
 import { type Answer, freeTeam, Harness, type RequestOptions } from "../support/harness/harness.ts";
 
@@ -24,37 +21,10 @@ function refusal({ status, headers, text }: Pick<Answer, "status" | "headers" | 
  * Sends raw head lines, which `fetch` cannot, and reads one response. An announced body is never
  * sent, so the response must not wait for it.
  */
-async function raw(h: Harness, lines: readonly string[]): Promise<Refused> {
-  const { hostname, port } = new URL(h.url);
-  const connection = await Deno.connect({ hostname, port: Number(port) });
-  // A read has no deadline: closing ends it with an error if the service sends nothing.
-  const deadline = AbortSignal.timeout(BODY_DEADLINE_MS * 0.8);
-  const close = () => connection.close();
-  deadline.addEventListener("abort", close);
-  try {
-    await connection.write(new TextEncoder().encode([...lines, "", ""].join("\r\n")));
-    return refusal(await readAnswer(connection));
-  } finally {
-    deadline.removeEventListener("abort", close);
-    if (!deadline.aborted) close();
-  }
-}
-
-async function readAnswer(connection: Deno.Conn) {
-  const decoder = new TextDecoder();
-  const chunk = new Uint8Array(4_096);
-  for (let all = "";;) {
-    const n = await connection.read(chunk);
-    if (n === null) throw new Error(`The answer ended early: ${all}`);
-    all += decoder.decode(chunk.subarray(0, n), { stream: true });
-    const [head = "", text] = all.split("\r\n\r\n");
-    if (text === undefined) continue;
-    const [start = "", ...fields] = head.split("\r\n");
-    const headers = new Headers(fields.map((line) => line.split(/: */, 2) as [string, string]));
-    if (text.length >= Number(headers.get("content-length"))) {
-      return { status: Number(start.split(" ")[1]), headers, text };
-    }
-  }
+async function raw(h: Harness, [line = "", ...headers]: readonly string[]): Promise<Refused> {
+  const answer = await ask(h.url, head(line, ...headers));
+  assert(answer !== null);
+  return refusal({ ...answer, text: answer.body });
 }
 
 const BAD_HOST = "Host: example.com/v1/runs?x=";
@@ -134,35 +104,6 @@ Harness.test("section 2: the id in the path before the fields of the body", asyn
     assertEquals(good, [400, "missing_field"]);
   }
 });
-
-/** Good values in the order of `/docs`. */
-const TABLES: readonly (readonly [path: string, good: Record<string, unknown>])[] = [
-  ["/v1/runs", {
-    ...{ id: runId(1), agent: "a", started_at: at(), metadata: {} },
-  }],
-  [`/v1/runs/${runId(1)}/finish`, {
-    ...{ status: "success", finished_at: at(), metadata: {} },
-  }],
-  ["/v1/heartbeats", {
-    ...{ id: runId(1), agent: "a", status: "ok", started_at: at(), finished_at: at() },
-    ...{ cost_usd: 1, input_tokens: 1, output_tokens: 1 },
-    ...{ cached_input_tokens: 1, duration_ms: 1, metadata: {} },
-  }],
-];
-
-for (const [path, good] of TABLES) {
-  Harness.test(`section 2: fields of ${path.split("/").at(-1)} in the order of the table`, async (h) => {
-    const names = Object.keys(good);
-    // Sent last to first, so that the order of the body cannot decide.
-    const body = Object.fromEntries(names.toReversed().map((name) => [name, ["wrong"] as unknown]));
-    for (const name of names) {
-      const response = await h.post(path, body);
-      assertEquals([response.status, response.json.field], [400, name]);
-      body[name] = good[name];
-    }
-    assertEquals((await h.post(path, body)).status, 202);
-  });
-}
 
 Harness.test("section 2: fields of an event in the order of the table, event by event", async (h) => {
   const good = { id: `evt_eu_${"1".repeat(32)}`, type: "log", ts: at(), data: {} };

@@ -1,7 +1,10 @@
 /** `GET /v1/ping`: every parameter, and the response to an accepted ping (section 3). */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { aHeartbeat, at, runId } from "../support/builders/requests.ts";
-import { type Answer, Harness, type RequestOptions } from "../support/harness/harness.ts";
+import { type Answer, Harness, KEY, type RequestOptions } from "../support/harness/harness.ts";
+import { failingRuns } from "../support/fakes/failing_runs.ts";
+import { StorageUnavailable } from "../../domain/core/errors.ts";
+import { ask, AUTH, get } from "../support/harness/raw_socket.ts";
 
 const JSON_WANTED = { headers: { Accept: "application/json" } };
 
@@ -158,4 +161,100 @@ Harness.test("section 3: a ping token needs no agent; naming its own is the same
   const bare = await h.get("/v1/ping", { key });
   assertEquals([bare.status, bare.text], [200, "OK\n"]);
   assertEquals(await h.usage(), 4);
+});
+
+/** Common form of every refusal on this path, with GET and with HEAD. */
+function checkRefusal(sent: Answer, status: number, code: string, hasBody = true): void {
+  assertEquals([sent.status, sent.headers.get("x-error-code")], [status, code]);
+  assertEquals(sent.headers.get("cache-control"), "no-store");
+  assertEquals(sent.headers.get("www-authenticate"), status === 401 ? "Bearer" : null);
+  assertMatch(sent.headers.get("content-type") ?? "", /^text\/plain/);
+  if (hasBody) {
+    assertEquals(sent.text.split(" ")[0], code);
+    assertMatch(sent.text, /^[a-z_]+ [^\n\r]{10,}\n$/);
+  } else assertEquals(sent.text, "");
+}
+
+for (
+  const [status, code, options] of [
+    [503, "storage_unavailable", {
+      deps: { runs: failingRuns(new StorageUnavailable("no disk")) },
+    }],
+    [500, "internal_error", { deps: { runs: failingRuns(new Error("a bug")) } }],
+    [503, "shutting_down", { deps: { draining: () => true } }],
+  ] as const
+) {
+  Deno.test(`section 3: ${code} on ping is ${status} in text, also for HEAD`, async () => {
+    await using h = await Harness.open(options);
+    for (const method of ["GET", "HEAD"]) {
+      const response = await h.request(method, "/v1/ping?agent=cron");
+      checkRefusal(response, status, code, method === "GET");
+      assertEquals(/^[1-5]$/.test(response.headers.get("retry-after") ?? ""), status === 503);
+    }
+  });
+}
+
+Harness.test("decision 3: a broken parameter does not discard the key of the same query", async (h) => {
+  const response = await h.get(`/v1/ping?key=${KEY}&agent=cron&metadata=100%`, { key: null });
+  checkRefusal(response, 400, "invalid_field");
+});
+
+Harness.test("section 3: a URL of 60 KiB gets the line of text; a longer one is refused by the runtime", async (h) => {
+  const before = await h.dump();
+  for (const method of ["GET", "HEAD"]) {
+    const long = await h.request(method, `/v1/ping?agent=${"x".repeat(60 * 1024)}`);
+    checkRefusal(long, 400, "invalid_field", method === "GET");
+  }
+  const path = `/v1/ping?agent=${"x".repeat(66 * 1024)}`;
+  const longer = await ask(h.url, get(path, "Host: x", AUTH, "Connection: close"));
+  assertEquals([longer?.status, longer?.body, longer?.headers.get("content-type")], [
+    400,
+    "",
+    null,
+  ]);
+  assertEquals(await h.dump(), before);
+});
+
+Harness.test("R24: an unknown parameter is named in the answer, on the run and its page, and is counted", async (h) => {
+  const sent = await h.get("/v1/ping?agent=cron&exitcode=1");
+  assertEquals([sent.status, sent.text], [200, "OK ignored exitcode, did you mean exit_code?\n"]);
+  assertEquals(sent.headers.get("runledger-ignored"), "exitcode");
+  const id = sent.headers.get("x-run-id");
+  const run = (await h.get(`/v1/runs/${id}`)).json;
+  assertEquals([run.status, run.flags, run.ignored], ["success", ["ignored_fields"], ["exitcode"]]);
+
+  const { counts, latest: [noted] } = (await h.get("/v1/refusals")).json;
+  assertEquals(counts, [{ day: "2026-11-21", code: "ignored_parameter", count: 1 }]);
+  const { code, field, agent, message } = noted;
+  assertEquals([code, field, agent], ["ignored_parameter", "exitcode", "cron"]);
+  assertEquals(message, "ignored exitcode, did you mean exit_code?");
+
+  const json = await h.get("/v1/ping?agent=cron&exitcode=1&foo=&agent=b&&=&=x", {
+    headers: { Accept: "application/json" },
+  });
+  assertEquals(json.json.ignored, ["exitcode", "foo", "(empty)"]);
+  const head = await h.request("HEAD", "/v1/ping?agent=cron&exitcode=1");
+  assertEquals([head.status, head.text], [200, ""]);
+  assertEquals(head.headers.get("runledger-ignored"), "exitcode");
+  const known = await h.get("/v1/ping?agent=cron&exit_code=0&rid=1&metadata=");
+  assertEquals([known.text, known.headers.get("runledger-ignored")], ["OK\n", null]);
+});
+
+Harness.test("R24: an ignored parameter and a wrong monitor are one line each; values are never shown", async (h) => {
+  const secret = `apk_eu_${"b".repeat(32)}`;
+  const sent = await h.get(`/v1/ping?agent=cron&exitcode=hunter2&${secret}&every=1w`);
+  const [first, second, ...others] = sent.text.split("\n");
+  assertEquals(first, "OK ignored exitcode, did you mean exit_code? ignored (credential)");
+  assertStringIncludes(second ?? "", "no monitor: every must be");
+  assertEquals(others, [""]);
+  const rows = JSON.stringify(await h.dump());
+  assertEquals([rows.includes("hunter2"), rows.includes("b".repeat(32))], [false, false]);
+});
+
+Harness.test("R24: of many unknown parameters ten are named, each by 40 characters", async (h) => {
+  const names = Array.from({ length: 30 }, (_, n) => `${n}${"x".repeat(60)}`);
+  const sent = await h.get(`/v1/ping?agent=cron&${names.join("&")}`);
+  const id = sent.headers.get("x-run-id");
+  const { ignored } = (await h.get(`/v1/runs/${id}`)).json;
+  assertEquals(ignored, [...names.slice(0, 10).map((name) => name.slice(0, 40)), "(other)"].sort());
 });

@@ -70,12 +70,7 @@ Harness.test("decision 25: a start and its close are priced by their combined re
 Harness.test("decisions, section 5: an event is priced by the row in force at its ts", async (h) => {
   const put = (effective_from: string, usd: number) =>
     h.request("PUT", "/v1/rate-card", {
-      body: {
-        ...GPT,
-        effective_from,
-        input_usd_per_million: usd,
-        output_usd_per_million: usd,
-      },
+      body: { ...GPT, effective_from, input_usd_per_million: usd, output_usd_per_million: usd },
     });
   await put(at(0), 1);
   await put(at(10), 2);

@@ -3,29 +3,20 @@ import { assertEquals } from "@std/assert";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { Harness } from "../support/harness/harness.ts";
-import {
-  ANTHROPIC_MESSAGES,
-  COHERE_CHAT_V1,
-  COHERE_CHAT_V2,
-  GEMINI_GENERATE,
-  MISTRAL_CHAT,
-  OPENAI_CHAT,
-  OPENAI_EMBEDDINGS,
-  OPENAI_RESPONSES,
-} from "../support/builders/provider_bodies.ts";
+import sent from "../fixtures/provider_bodies.json" with { type: "json" };
 
-/** A body, the row that prices it, its tokens (input, output, cached) and its picodollars. */
+/** The row that prices a response, its tokens (input, output, cached) and its picodollars. */
 interface Priced {
-  readonly body: object;
+  /** Fields that the response lacks. */
+  readonly added?: object;
   readonly row: string;
   readonly tokens: readonly [input: number, output: number, cached: number];
   readonly picodollars: bigint;
 }
 
 // Rates are in picodollars per token: $2.50 per million tokens is 2,500,000.
-const BODIES: Readonly<Record<string, Priced>> = {
+const PRICED: Readonly<Record<keyof typeof sent, Priced>> = {
   "OpenAI chat completions": {
-    body: OPENAI_CHAT,
     row: "default/openai/gpt-4o",
     tokens: [1_200, 300, 1_024],
     // (1,200 - 1,024) × 2,500,000 + 1,024 × 1,250,000 + 300 × 10,000,000
@@ -33,7 +24,6 @@ const BODIES: Readonly<Record<string, Priced>> = {
     picodollars: 4_720_000_000n,
   },
   "OpenAI Responses": {
-    body: OPENAI_RESPONSES,
     row: "default/openai/gpt-5",
     tokens: [2_000, 700, 1_536],
     // (2,000 - 1,536) × 1,250,000 + 1,536 × 125,000 + 700 × 10,000,000
@@ -41,14 +31,12 @@ const BODIES: Readonly<Record<string, Priced>> = {
     picodollars: 7_772_000_000n,
   },
   "OpenAI embeddings": {
-    body: OPENAI_EMBEDDINGS,
     row: "default/openai/text-embedding-3-small",
     tokens: [8, 0, 0],
     // 8 × 20,000
     picodollars: 160_000n,
   },
   "Anthropic messages": {
-    body: ANTHROPIC_MESSAGES,
     row: "default/anthropic/claude-sonnet-4-5",
     tokens: [2_512, 100, 2_000],
     // 12 × 3,000,000 + 2,000 × 300,000 + 500 × 3,750,000 + 100 × 15,000,000
@@ -56,7 +44,6 @@ const BODIES: Readonly<Record<string, Priced>> = {
     picodollars: 4_011_000_000n,
   },
   "Gemini": {
-    body: GEMINI_GENERATE,
     row: "default/google/gemini-2.5-pro",
     tokens: [1_050, 500, 600],
     // (1,000 + 50 - 600) × 1,250,000 + 600 × 125,000 + (200 + 300) × 10,000,000
@@ -64,7 +51,6 @@ const BODIES: Readonly<Record<string, Priced>> = {
     picodollars: 5_637_500_000n,
   },
   "Mistral": {
-    body: MISTRAL_CHAT,
     row: "default/mistral/mistral-large-2512",
     tokens: [100, 20, 64],
     // (100 - 64) × 500,000 + 64 × 50,000 + 20 × 1,500,000
@@ -72,14 +58,14 @@ const BODIES: Readonly<Record<string, Priced>> = {
     picodollars: 51_200_000n,
   },
   "Cohere v2, with the model that its answer does not name": {
-    body: { ...COHERE_CHAT_V2, model: "command-r-08-2024", provider: "cohere" },
+    added: { model: "command-r-08-2024", provider: "cohere" },
     row: "default/cohere/command-r",
     tokens: [5, 418, 0],
     // 5 × 150,000 + 418 × 600,000 = 750,000 + 250,800,000; billed units, not all tokens
     picodollars: 251_550_000n,
   },
   "Cohere v1, with the model that its answer does not name": {
-    body: { ...COHERE_CHAT_V1, model: "command-r", provider: "cohere" },
+    added: { model: "command-r", provider: "cohere" },
     row: "default/cohere/command-r",
     tokens: [10, 20, 0],
     // 10 × 150,000 + 20 × 600,000 = 1,500,000 + 12,000,000
@@ -87,8 +73,9 @@ const BODIES: Readonly<Record<string, Priced>> = {
   },
 };
 
-for (const [name, { body, row, tokens, picodollars }] of Object.entries(BODIES)) {
+for (const [name, { added, row, tokens, picodollars }] of Object.entries(PRICED)) {
   Harness.test(`R4: the response of ${name} is priced exactly`, async (h) => {
+    const body = { ...sent[name as keyof typeof sent], ...added };
     await h.post("/v1/runs", aRun(1));
     const events = [anEvent(1, { type: "llm_call", data: body })];
     const answer = await h.post(`/v1/runs/${runId(1)}/events`, { events });
@@ -113,8 +100,9 @@ for (const [name, { body, row, tokens, picodollars }] of Object.entries(BODIES))
 }
 
 Harness.test("R4: an Anthropic response costs half in a batch", async (h) => {
-  const usage = { ...ANTHROPIC_MESSAGES.usage, service_tier: "batch" };
-  const data = { ...ANTHROPIC_MESSAGES, usage };
+  const response = sent["Anthropic messages"];
+  const usage = { ...response.usage, service_tier: "batch" };
+  const data = { ...response, usage };
   const events = [anEvent(1, { type: "llm_call", data })];
   await h.post(`/v1/runs/${runId(1)}/events`, { events });
   const { events: [event] } = (await h.get(`/v1/runs/${runId(1)}`)).json;

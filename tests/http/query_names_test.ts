@@ -111,9 +111,7 @@ Harness.test("R11: a refused query does not wait", async (h) => {
   for (const query of wrong) {
     const began = performance.now();
     const url = `/v1/runs/${runId(1)}?wait=final&${query}`;
-    const { status } = await h.get(
-      query.startsWith("timeout") ? url : `${url}&timeout=60`,
-    );
+    const { status } = await h.get(query.startsWith("timeout") ? url : `${url}&timeout=60`);
     assertEquals(status, 400, query);
     assert(performance.now() - began < 10_000, query);
   }

@@ -1,5 +1,5 @@
 /** Definition of one event, and the month it counts in (contract 13, decision 35). */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import {
   aFinish,
   aHeartbeat,
@@ -9,158 +9,56 @@ import {
   events,
   runId,
 } from "../support/builders/requests.ts";
-import { type Answer, Harness } from "../support/harness/harness.ts";
-
-interface Row {
-  readonly call: string;
-  readonly counts: number;
-  readonly status: number;
-  readonly send: (h: Harness) => Promise<Answer>;
-}
+import { type Answer, freeTeam, Harness } from "../support/harness/harness.ts";
+import type { Tier } from "../../domain/teams/plans.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 
+type Send = (h: Harness) => Promise<Answer>;
+
+const open = (n: number, fields = {}): Send => (h) => h.post("/v1/runs", aRun(n, fields));
+const batch = (events: unknown[], path = PATH): Send => (h) => h.post(`${path}/events`, { events });
+const close = (fields = {}, path = PATH): Send => (h) => h.post(`${path}/finish`, aFinish(fields));
+const beat = (n: number, fields = {}): Send => (h) =>
+  h.post("/v1/heartbeats", aHeartbeat(n, fields));
+const ping = (query = "", method = "GET"): Send => (h) => h.request(method, `/v1/ping${query}`);
+
 /** Run in sequence on one service: each row states what it adds to the month. */
-const ROWS: readonly Row[] = [
-  { call: "open", counts: 1, status: 202, send: (h) => h.post("/v1/runs", aRun(1)) },
-  { call: "the open again", counts: 0, status: 200, send: (h) => h.post("/v1/runs", aRun(1)) },
-  {
-    call: "a conflicting open",
-    counts: 0,
-    status: 409,
-    send: (h) => h.post("/v1/runs", aRun(1, { agent: "x" })),
-  },
-  { call: "a bad open", counts: 0, status: 400, send: (h) => h.post("/v1/runs", {}) },
-  {
-    call: "three events",
-    counts: 3,
-    status: 202,
-    send: (h) => h.post(`${PATH}/events`, { events: events(1, 3) }),
-  },
-  {
-    call: "two of them again and one more",
-    counts: 1,
-    status: 202,
-    send: (h) => h.post(`${PATH}/events`, { events: events(2, 4) }),
-  },
-  {
-    call: "one event twice in a batch",
-    counts: 1,
-    status: 202,
-    send: (h) => h.post(`${PATH}/events`, { events: [anEvent(5), anEvent(5)] }),
-  },
-  {
-    call: "an empty batch",
-    counts: 0,
-    status: 202,
-    send: (h) => h.post(`${PATH}/events`, { events: [] }),
-  },
-  {
-    call: "a batch with one bad event",
-    counts: 0,
-    status: 400,
-    send: (h) => h.post(`${PATH}/events`, { events: [anEvent(6), {}] }),
-  },
-  {
-    call: "51 events",
-    counts: 0,
-    status: 400,
-    send: (h) => h.post(`${PATH}/events`, { events: events(100, 150) }),
-  },
-  {
-    call: "50 events",
-    counts: 50,
-    status: 202,
-    send: (h) => h.post(`${PATH}/events`, { events: events(100, 149) }),
-  },
-  {
-    call: "finish with scores",
-    counts: 1,
-    status: 202,
-    send: (h) => h.post(`${PATH}/finish`, aFinish({ scores: { a: 1, b: true, c: 0.5 } })),
-  },
-  {
-    call: "another finish",
-    counts: 0,
-    status: 200,
-    send: (h) => h.post(`${PATH}/finish`, aFinish({ status: "failed" })),
-  },
-  {
-    call: "heartbeat",
-    counts: 1,
-    status: 202,
-    send: (h) => h.post("/v1/heartbeats", aHeartbeat(2)),
-  },
-  {
-    call: "the heartbeat again",
-    counts: 0,
-    status: 200,
-    send: (h) => h.post("/v1/heartbeats", aHeartbeat(2)),
-  },
-  {
-    call: "a start",
-    counts: 1,
-    status: 202,
-    send: (h) => h.post("/v1/heartbeats", aHeartbeat(3, { status: "start" })),
-  },
-  {
-    call: "the start again",
-    counts: 0,
-    status: 200,
-    send: (h) => h.post("/v1/heartbeats", aHeartbeat(3, { status: "start" })),
-  },
-  {
-    call: "closing the start",
-    counts: 1,
-    status: 202,
-    send: (h) => h.post("/v1/heartbeats", aHeartbeat(3)),
-  },
-  { call: "GET ping", counts: 1, status: 200, send: (h) => h.get("/v1/ping?agent=cron") },
-  {
-    call: "HEAD ping",
-    counts: 1,
-    status: 200,
-    send: (h) => h.request("HEAD", "/v1/ping?agent=cron"),
-  },
-  {
-    call: "a ping with an id",
-    counts: 1,
-    status: 200,
-    send: (h) => h.get(`/v1/ping?agent=cron&id=${runId(4)}`),
-  },
-  {
-    call: "that ping again",
-    counts: 0,
-    status: 200,
-    send: (h) => h.get(`/v1/ping?agent=cron&id=${runId(4)}`),
-  },
-  { call: "a bad ping", counts: 0, status: 400, send: (h) => h.get("/v1/ping") },
-  { call: "reading", counts: 0, status: 200, send: (h) => h.get(PATH) },
-  {
-    call: "no key",
-    counts: 0,
-    status: 401,
-    send: (h) => h.post("/v1/runs", aRun(9), { key: null }),
-  },
-  { call: "no such path", counts: 0, status: 404, send: (h) => h.post("/v1/run", aRun(9)) },
-  { call: "wrong method", counts: 0, status: 405, send: (h) => h.request("PUT", "/v1/runs") },
-  { call: "OPTIONS", counts: 0, status: 204, send: (h) => h.request("OPTIONS", "/v1/ping") },
-  {
-    call: "finish of a run that is not open",
-    counts: 1,
-    status: 202,
-    send: (h) => h.post(`/v1/runs/${runId(5)}/finish`, aFinish()),
-  },
-  {
-    call: "event of a run that is not open",
-    counts: 1,
-    status: 202,
-    send: (h) => h.post(`/v1/runs/${runId(6)}/events`, { events: events(1, 1) }),
-  },
+const ROWS: readonly (readonly [call: string, counts: number, status: number, send: Send])[] = [
+  ["open", 1, 202, open(1)],
+  ["the open again", 0, 200, open(1)],
+  ["a conflicting open", 0, 409, open(1, { agent: "x" })],
+  ["a bad open", 0, 400, (h) => h.post("/v1/runs", {})],
+  ["three events", 3, 202, batch(events(1, 3))],
+  ["two of them again and one more", 1, 202, batch(events(2, 4))],
+  ["one event twice in a batch", 1, 202, batch([anEvent(5), anEvent(5)])],
+  ["an empty batch", 0, 202, batch([])],
+  ["a batch with one bad event", 0, 400, batch([anEvent(6), {}])],
+  ["51 events", 0, 400, batch(events(100, 150))],
+  ["50 events", 50, 202, batch(events(100, 149))],
+  ["finish with scores", 1, 202, close({ scores: { a: 1, b: true, c: 0.5 } })],
+  ["another finish", 0, 200, close({ status: "failed" })],
+  ["heartbeat", 1, 202, beat(2)],
+  ["the heartbeat again", 0, 200, beat(2)],
+  ["a start", 1, 202, beat(3, { status: "start" })],
+  ["the start again", 0, 200, beat(3, { status: "start" })],
+  ["closing the start", 1, 202, beat(3)],
+  ["GET ping", 1, 200, ping("?agent=cron")],
+  ["HEAD ping", 1, 200, ping("?agent=cron", "HEAD")],
+  ["a ping with an id", 1, 200, ping(`?agent=cron&id=${runId(4)}`)],
+  ["that ping again", 0, 200, ping(`?agent=cron&id=${runId(4)}`)],
+  ["a bad ping", 0, 400, ping()],
+  ["reading", 0, 200, (h) => h.get(PATH)],
+  ["no key", 0, 401, (h) => h.post("/v1/runs", aRun(9), { key: null })],
+  ["no such path", 0, 404, (h) => h.post("/v1/run", aRun(9))],
+  ["wrong method", 0, 405, (h) => h.request("PUT", "/v1/runs")],
+  ["OPTIONS", 0, 204, (h) => h.request("OPTIONS", "/v1/ping")],
+  ["finish of a run that is not open", 1, 202, close({}, `/v1/runs/${runId(5)}`)],
+  ["event of a run that is not open", 1, 202, batch(events(1, 1), `/v1/runs/${runId(6)}`)],
 ];
 
 Harness.test("decision 35: every stored item counts once, a refusal and a replay never", async (h) => {
-  for (const { call, counts, status, send } of ROWS) {
+  for (const [call, counts, status, send] of ROWS) {
     const before = await h.usage();
     assertEquals((await send(h)).status, status, call);
     assertEquals(await h.usage() - before, counts, call);
@@ -208,10 +106,125 @@ Harness.test("decision 35: a replay in the next month counts in neither", async 
   assertEquals(await months(h), [1, 0]);
 });
 
-Harness.test("decision 35: each team has its own count", async (h) => {
-  const other = await h.addTeam("free");
-  await h.post("/v1/runs", aRun(1));
-  await h.post("/v1/runs", aRun(1), { key: other.key });
-  await h.post("/v1/heartbeats", { agent: "a" }, { key: other.key });
-  assertEquals([await h.usage(), await h.usage(other.team)], [1, 2]);
+const KEPT: Record<Tier, number> = { free: 0, starter: 0, team: 3, business: 10, enterprise: 15 };
+
+/** Stored labels in stored order, as text: parsing would move integer-like keys. */
+async function storedText(h: Harness, n = 1): Promise<string> {
+  const { text } = await h.get(`/v1/runs/${runId(n)}`);
+  return /"metadata":(null|\{[^}]*\})/.exec(text)?.[1] ?? "none";
+}
+
+async function stored(h: Harness, n = 1): Promise<Record<string, unknown>> {
+  return JSON.parse(await storedText(h, n)) ?? {};
+}
+
+function dropped(sent: Answer): string | null {
+  return sent.headers.get("runledger-dropped");
+}
+
+for (const [tier, kept] of Object.entries(KEPT) as [Tier, number][]) {
+  Deno.test(`decision 38: of fifteen labels the plan ${tier} keeps the first ${kept}`, async () => {
+    await using h = await Harness.open({ tier });
+    // Named z, y, x …: only the sent order gives this response.
+    const names = Array.from({ length: 15 }, (_, i) => String.fromCharCode(122 - i));
+    const metadata = Object.fromEntries(names.map((name, i) => [name, `v${i}`]));
+    const calls: [number, string, Record<string, unknown>][] = [
+      [1, "/v1/runs", aRun(1, { metadata })],
+      [2, `/v1/runs/${runId(2)}/finish`, aFinish({ metadata })],
+      [3, "/v1/heartbeats", aHeartbeat(3, { metadata })],
+    ];
+    for (const [n, path, body] of calls) {
+      const answer = await h.post(path, body);
+      assertEquals([answer.status, dropped(answer)], [
+        202,
+        kept === 15 ? null : `metadata=${15 - kept}`,
+      ]);
+      assertEquals(Object.keys(await stored(h, n)), names.slice(0, kept));
+    }
+  });
+
+  Deno.test(`decision 38: on ${tier} nothing is reported if nothing was sent`, async () => {
+    await using h = await Harness.open({ tier });
+    for (const [n, metadata] of [[1, undefined], [2, null], [3, {}], [4, []]] as const) {
+      const sent = await h.post("/v1/heartbeats", aHeartbeat(n, { metadata }));
+      assertEquals([sent.status, dropped(sent)], [202, null]);
+      assertEquals(await stored(h, n), {});
+    }
+  });
+}
+
+Deno.test("decision 38: labels that can never be stored do not count toward the limit", async () => {
+  await using h = await Harness.open({ tier: "team" });
+  const metadata = {
+    nested: { a: 1 },
+    list: [1],
+    nothing: null,
+    ["k".repeat(21)]: "long key",
+    long: "v".repeat(51),
+    one: 1,
+    two: 2,
+    three: 3,
+    four: 4,
+  };
+  const response = await h.post("/v1/runs", aRun(1, { metadata }));
+  assertEquals([response.status, dropped(response)], [202, "metadata=6"]);
+  assertEquals(await stored(h), { one: 1, two: 2, three: 3 });
+});
+
+Harness.test("contract 14: a key has at most 20 characters and a value 50, both as code points", async (h) => {
+  const metadata = {
+    ["🦉".repeat(20)]: "🦉".repeat(50),
+    ["🦉".repeat(21)]: "x",
+    wide: "🦉".repeat(51),
+    ["k".repeat(20)]: "v".repeat(50),
+    ["ß".repeat(21)]: "x",
+    "": "",
+  };
+  const response = await h.post("/v1/runs", aRun(1, { metadata }));
+  assertEquals([response.status, dropped(response)], [202, "metadata=3"]);
+  assertEquals(await stored(h), {
+    ["🦉".repeat(20)]: "🦉".repeat(50),
+    ["k".repeat(20)]: "v".repeat(50),
+    "": "",
+  });
+});
+
+Harness.test("decision 38: numbers and booleans stay typed; numbers outside JSON's range are dropped", async (h) => {
+  const labels = '"int":7,"big":9007199254740991,"float":-0.25,"yes":true,"no":false,"text":"7"';
+  const body = `{"id":"${runId(1)}","agent":"a","metadata":{${labels},"huge":1e999}}`;
+  const response = await h.post("/v1/heartbeats", body);
+  assertEquals([response.status, dropped(response)], [202, "metadata=1"]);
+  assertEquals(await storedText(h), `{${labels}}`);
+});
+
+Harness.test("decision 38: names of inherited object members are ordinary labels", async (h) => {
+  const labels = '{"__proto__":"a","constructor":"b","toString":"c"}';
+  const body = `{"id":"${runId(1)}","agent":"a","metadata":${labels}}`;
+  assertEquals((await h.post("/v1/heartbeats", body)).status, 202);
+  assertEquals(await storedText(h), labels);
+});
+
+Deno.test("decision 38: a repeated label is one, with its last value", async () => {
+  await using h = await Harness.open({ tier: "team" });
+  const labels = '{"a":1,"b":2,"\\u0061":3,"c":4}';
+  const response = await h.post(
+    "/v1/heartbeats",
+    `{"id":"${runId(1)}","agent":"a","metadata":${labels}}`,
+  );
+  assertEquals(dropped(response), null);
+  assertEquals(await storedText(h), '{"a":3,"b":2,"c":4}');
+});
+
+Harness.test("decision 14: labels of a retry change nothing", async (h) => {
+  await h.post("/v1/runs", aRun(1, { metadata: { a: 1 }, feature: "f", customer_id: "c" }));
+  const before = await h.dump();
+  const retry = aRun(1, { metadata: { b: 2 }, feature: "g", customer_id: "d" });
+  assertEquals((await h.post("/v1/runs", retry)).status, 200);
+  assertEquals(await h.dump(), before);
+});
+
+freeTeam.test("decision 38: a dropped text is nowhere in the store", async (h) => {
+  await h.post("/v1/runs", aRun(1, { metadata: { secret: "do-not-keep" } }));
+  const lines = (await h.dump()).join("\n") + (await h.get(`/v1/runs/${runId(1)}`)).text;
+  assert(!lines.includes("do-not-keep"));
 });

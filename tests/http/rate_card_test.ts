@@ -1,8 +1,23 @@
 /** `/v1/rate-card`: a team's own prices, which override the service's defaults. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { at } from "../support/builders/requests.ts";
-import { Harness, NOON } from "../support/harness/harness.ts";
-import { match, MODEL, ownRows, PRICE, put, remove } from "../support/builders/rate_cards.ts";
+import { type Answer, Harness, NOON } from "../support/harness/harness.ts";
+import {
+  aSpec,
+  CARD,
+  cardsOf,
+  match,
+  MODEL,
+  monotonicClockAheadBy,
+  NOTICED_WITHIN_MS,
+  ownRows,
+  PRICE,
+  put,
+  refusalOf,
+  remove,
+} from "../support/builders/rate_cards.ts";
+import { RATE_ROWS_MAX, RATES_PER_PAGE } from "../../domain/core/limits.ts";
+import { DEFAULT_RATES } from "../../domain/pricing/default_rates.ts";
 
 const { model: _, ...RATES } = PRICE;
 const ID = /^rate_[0-9A-HJKMNP-TV-Z]{26}$/;
@@ -105,4 +120,105 @@ Harness.test("GET /v1/rate-card/match returns the step that found the row", asyn
   ) assertEquals([model, (await match(h, { model })).matched_by], [model, step]);
   const none = await match(h, { model: "no such model" });
   assertEquals([none.matched_by, none.row], [null, null]);
+});
+
+Harness.test("racing puts: of equal ones one is 202, different ones are all 202, and one row stays", async (h) => {
+  const equal = await Promise.all(Array.from({ length: 16 }, () => put(h)));
+  const statuses = equal.map(({ status }) => status).sort();
+  assertEquals(statuses, [...Array.from({ length: 15 }, () => 200), 202]);
+  assertEquals(new Set(equal.map(({ text }) => text)).size, 1);
+  const different = await Promise.all(
+    Array.from({ length: 16 }, (_, n) => put(h, { output_usd_per_million: 20 + n })),
+  );
+  assert(different.every(({ status }) => status === 202));
+  const rows = await ownRows(h);
+  assertEquals(rows.length, 1);
+  assert(different.some(({ json }) => json.id === rows[0]?.id));
+  assertEquals((await match(h, { model: MODEL })).row.id, rows[0]?.id);
+});
+
+Harness.test("RATE_ROWS_MAX: a row beyond the limit is refused, and a price on the card can still change", async (h) => {
+  await put(h);
+  const key = ["rate", h.team.id];
+  await h.store.writer.commit({ sets: [{ key, value: RATE_ROWS_MAX - 1 }] });
+  assertEquals((await put(h, { model: "last" })).status, 202);
+  const refused = await put(h, { model: "one more" });
+  assertEquals(refusalOf(refused), [400, "invalid_field", "model"]);
+  assertStringIncludes(refused.json.message, String(RATE_ROWS_MAX));
+  assertEquals((await put(h, { model: "last", output_usd_per_million: 1 })).status, 202);
+  assertEquals((await ownRows(h)).length, 2);
+});
+
+Harness.test("a restart keeps the card", async (h) => {
+  const row = (await put(h)).json;
+  await h.restart();
+  assertEquals(await ownRows(h), [row]);
+  assertEquals((await match(h, { model: MODEL })).row.id, row.id);
+});
+
+Harness.test("a row put by another process prices here within 10 s", async (h) => {
+  // This request puts the card into the serving process's cache.
+  assertEquals((await match(h, { model: MODEL })).row, null);
+  const outcome = await cardsOf(h.store).put(h.team, aSpec(), "key_elsewhere");
+  assert(outcome.kind === "stored");
+  using _clock = monotonicClockAheadBy(NOTICED_WITHIN_MS);
+  assertEquals((await match(h, { model: MODEL })).row.id, outcome.rate.row.id);
+});
+
+Harness.test("decision 35: managing the card does not count as events", async (h) => {
+  const { id } = (await put(h)).json;
+  await h.get(CARD);
+  await remove(h, id);
+  assertEquals(await h.usage(), 0);
+});
+
+Harness.test("GET /v1/rate-card: all own rows, default rows in pages, each row once", async (h) => {
+  const own = [(await put(h)).json, (await put(h, { model: "b", provider: "x" })).json];
+  const first = (await h.get(CARD)).json;
+  assertEquals([first.own, first.default.length], [own, RATES_PER_PAGE.default]);
+  const { name, version } = first.default_source;
+  assertEquals(`${name}@${version}`, DEFAULT_RATES.generatedFrom);
+  const ids: string[] = [];
+  let cursor: string | null = "";
+  while (cursor !== null) {
+    const after: string = cursor === "" ? "" : `&cursor=${cursor}`;
+    const page: Answer = await h.get(`${CARD}?source=default&limit=1000${after}`);
+    assertEquals([page.status, page.json.own], [200, []]);
+    ids.push(...page.json.default.map(({ id }: { id: string }) => id));
+    cursor = page.json.cursor;
+  }
+  assertEquals(ids.length, DEFAULT_RATES.rows.length);
+  assertEquals(new Set(ids), new Set(DEFAULT_RATES.rows.map(({ id }) => id)));
+  assertEquals(
+    ids.slice(0, RATES_PER_PAGE.default),
+    first.default.map((row: { id: string }) => row.id),
+  );
+});
+
+Harness.test("GET /v1/rate-card: a default row shows its rates as dollars per million", async (h) => {
+  const row = DEFAULT_RATES.rows.find(({ tiers, rates }) => tiers.length > 0 && rates.cachedInput);
+  assert(row);
+  const query = new URLSearchParams({ provider: row.provider ?? "", model: row.model });
+  const { default: rows } = (await h.get(`${CARD}?${query}`)).json;
+  const displayed = rows.find(({ id }: { id: string }) => id === row.id);
+  assertEquals(displayed.input_usd_per_million, row.rates.input / 1e6);
+  assertEquals(displayed.cached_input_usd_per_million, (row.rates.cachedInput ?? 0) / 1e6);
+  assertEquals(displayed.tiers[0].above_input_tokens, row.tiers[0]?.aboveInputTokens);
+  assertEquals(displayed.tiers[0].output_usd_per_million, (row.tiers[0]?.rates.output ?? 0) / 1e6);
+  assertEquals(["created_at" in displayed, "note" in displayed], [false, false]);
+});
+
+Harness.test("GET /v1/rate-card: provider and a substring of the model filter own and default rows", async (h) => {
+  await put(h, { provider: "OpenAI", model: "GPT-4o-ours" });
+  await put(h, { provider: "anthropic", model: "gpt-4o-theirs" });
+  await put(h);
+  const { own, default: rows, cursor } = (await h.get(`${CARD}?provider=openai&model=gpt-4O`)).json;
+  assertEquals(own.map(({ model }: { model: string }) => model), ["GPT-4o-ours"]);
+  const expected = DEFAULT_RATES.rows
+    .filter(({ provider, model }) => provider === "openai" && model.includes("gpt-4o"))
+    .map(({ id }) => id).sort();
+  assert(expected.length > 1);
+  assertEquals([rows.map(({ id }: { id: string }) => id), cursor], [expected, null]);
+  assertEquals((await h.get(`${CARD}?source=own&model=atlas`)).json.default, []);
+  assertEquals((await h.get(`${CARD}?source=own&model=atlas`)).json.own.length, 1);
 });

@@ -1,4 +1,5 @@
 /** The request rate over sockets, on a test clock (decisions 36 and 37). */
+import { fixture } from "../support/harness/fixture.ts";
 import { assertEquals, assertMatch } from "@std/assert";
 import { parseList } from "structured-headers";
 import type { Team } from "../../domain/teams/team.ts";
@@ -59,8 +60,10 @@ Deno.test("decision 37: every authenticated response reports its policy and the 
   }
 });
 
-Deno.test("decision 36: the control API has its own bucket, twice as large and as fast", async () => {
-  await using t = await open();
+/** Declares tests of a service on the smallest plan, with its buckets. */
+const rated = { test: fixture(() => open()) };
+
+rated.test("decision 36: the control API has its own bucket, twice as large and as fast", async (t) => {
   const read = await t.h.get(`/v1/runs/${runId(1)}`);
   const remaining = { name: "control", r: 399, t: 1 };
   assertEquals([read.status, rateHeaders(read)], [404, [
@@ -82,8 +85,7 @@ Deno.test("decision 36: the control API has its own bucket, twice as large and a
   assertMatch(refused.json.message, /200 requests\/s with bursts of 400/);
 });
 
-Deno.test("decision 36: 200, 400, 403 and 409 spend a token, 401, 404, 405 and 503 do not", async () => {
-  await using t = await open();
+rated.test("decision 36: 200, 400, 403 and 409 spend a token, 401, 404, 405 and 503 do not", async (t) => {
   const spent = async (act: () => Promise<Answer>, status: number) => {
     const before = t.bucket().remaining + t.bucket(t.h.team, "control").remaining;
     assertEquals((await act()).status, status);
@@ -107,8 +109,7 @@ Deno.test("decision 36: 200, 400, 403 and 409 spend a token, 401, 404, 405 and 5
   assertEquals(await spent(() => h.post("/v1/runs", aRun(2)), 503), 0);
 });
 
-Deno.test("decision 36: a batch is one token whatever its size, and all keys share the team's bucket", async () => {
-  await using t = await open();
+rated.test("decision 36: a batch is one token whatever its size, and all keys share the team's bucket", async (t) => {
   const events = Array.from({ length: 50 }, (_, n) => ({
     ...{ id: `evt_eu_${n.toString(16).padStart(32, "0")}`, type: "log" },
     ...{ ts: "2026-11-21T12:00:00Z", data: {} },
@@ -120,8 +121,7 @@ Deno.test("decision 36: a batch is one token whatever its size, and all keys sha
   assertEquals(t.bucket().remaining, 198);
 });
 
-Deno.test("section 2: credential before rate, rate before scope and body", async () => {
-  await using t = await open();
+rated.test("section 2: credential before rate, rate before scope and body", async (t) => {
   await t.take(200);
   const reader = await t.h.addKey({ kind: "api_key", scopes: ["read"] });
   const refusals = [
@@ -136,8 +136,7 @@ Deno.test("section 2: credential before rate, rate before scope and body", async
   assertEquals(after.map(({ status }) => status), [400, 403]);
 });
 
-Deno.test("section 2: 429 does not wait for the body, stores nothing and counts nothing", async () => {
-  await using t = await open();
+rated.test("section 2: 429 does not wait for the body, stores nothing and counts nothing", async (t) => {
   await t.take(200);
   const before = await t.h.dump();
   using socket = await RawSocket.open(t.h.url);
@@ -149,8 +148,7 @@ Deno.test("section 2: 429 does not wait for the body, stores nothing and counts 
   assertEquals([await t.h.dump(), await t.h.usage()], [before, 0]);
 });
 
-Deno.test("decision 37: after a spike 429 has a Retry-After, after which there is a token", async () => {
-  await using t = await open();
+rated.test("decision 37: after a spike 429 has a Retry-After, after which there is a token", async (t) => {
   await t.take(200);
   const refused = await sendRequest(t.h);
   const remaining = { name: "ingest", r: 0, t: 1 };
@@ -163,8 +161,7 @@ Deno.test("decision 37: after a spike 429 has a Retry-After, after which there i
   assertEquals(answers.map(({ status }) => status), [200, 200]);
 });
 
-Deno.test("decision 37: a client over its limit for ten seconds gets no Retry-After until it slows down", async () => {
-  await using t = await open();
+rated.test("decision 37: a client over its limit for ten seconds gets no Retry-After until it slows down", async (t) => {
   for (; t.clock.ms < 10_000; t.clock.ms += 100) await t.take(11);
   await t.take(200);
   const constant = await sendRequest(t.h);
@@ -179,8 +176,7 @@ Deno.test("decision 37: a client over its limit for ten seconds gets no Retry-Af
   assertMatch(spike.text, /100 requests\/s with bursts of 200: retry after 1 s\n$/);
 });
 
-Deno.test("decision 37: with a slow refill Retry-After is the real wait, the same as in RateLimit", async () => {
-  await using t = await open();
+rated.test("decision 37: with a slow refill Retry-After is the real wait, the same as in RateLimit", async (t) => {
   await setTeamRate(t.h.store, t.h.team.id, { sustained: 0.2, burst: 1 });
   await t.h.restart();
   assertEquals(rateHeaders(await sendRequest(t.h))?.[0], { name: "ingest", q: 1, w: 5 });
@@ -194,8 +190,7 @@ Deno.test("decision 37: with a slow refill Retry-After is the real wait, the sam
   assertEquals((await sendRequest(t.h)).status, 200);
 });
 
-Deno.test("decision 36: one team's flood does not affect another", async () => {
-  await using t = await open();
+rated.test("decision 36: one team's flood does not affect another", async (t) => {
   const other = await t.h.addTeam("free");
   await t.take(100_000);
   assertEquals((await sendRequest(t.h)).status, 429);
@@ -220,8 +215,7 @@ Deno.test("decision 36: Enterprise has no rate headers and is never refused, unl
   assertEquals([(await sendRequest(t.h)).status, rateHeaders(await sendRequest(t.h))], [200, null]);
 });
 
-Deno.test("decision 37: a refused ping is one line of text, also for HEAD", async () => {
-  await using t = await open();
+rated.test("decision 37: a refused ping is one line of text, also for HEAD", async (t) => {
   await t.take(200);
   const refused = await sendRequest(t.h);
   assertMatch(

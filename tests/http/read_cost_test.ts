@@ -1,4 +1,5 @@
 /** Costs of reads, the reserve of the dashboard, and the rate of bytes, over sockets. */
+import { fixture } from "../support/harness/fixture.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Tier } from "../../domain/teams/plans.ts";
 import { EVENTS_BODY_BYTES_MAX } from "../../domain/core/limits.ts";
@@ -37,8 +38,10 @@ Deno.test("cost of a read: 1 token, plus 1 per 100 rows", async () => {
   assert(cost >= 4 && cost < 20, `${cost} tokens`);
 });
 
-Deno.test("cost of a read: a team in debt waits, and pages have their own reserve", async () => {
-  await using t = await open();
+/** Declares tests of a service whose rates have a clock of their own. */
+const rated = { test: fixture(() => open()) };
+
+rated.test("cost of a read: a team in debt waits, and pages have their own reserve", async (t) => {
   t.left("control").debit(400 + 200, 0);
   const refused = await t.h.get("/v1/usage");
   assertEquals(refusal(refused), [429, "rate_limit", "2"]);
@@ -52,8 +55,7 @@ Deno.test("cost of a read: a team in debt waits, and pages have their own reserv
   assertEquals((await t.h.get("/v1/usage")).status, 200);
 });
 
-Deno.test("cost of a read: reads end when their client disconnects, and are still debited", async () => {
-  await using t = await open();
+rated.test("cost of a read: reads end when their client disconnects, and are still debited", async (t) => {
   const disconnect = new AbortController();
   const request = fetch(`${t.h.url}/v1/runs?limit=1000`, {
     headers: { Authorization: `Bearer ${t.h.key}` },
@@ -66,8 +68,7 @@ Deno.test("cost of a read: reads end when their client disconnects, and are stil
   assert(!t.h.log.some((line) => line.includes("failure")), t.h.log.join("\n"));
 });
 
-Deno.test("rate of bytes: a body is debited after inflating, and the next call waits", async () => {
-  await using t = await open();
+rated.test("rate of bytes: a body is debited after inflating, and the next call waits", async (t) => {
   t.left("bytes").debit(64_000_000, 0);
   const large = { ...aHeartbeat(1), output: { text: "x".repeat(400_000) } };
   const body = await gzip(JSON.stringify(large));
@@ -80,16 +81,14 @@ Deno.test("rate of bytes: a body is debited after inflating, and the next call w
   assertEquals((await t.h.post("/v1/heartbeats", aHeartbeat(2))).status, 202);
 });
 
-Deno.test("rate of bytes: refused bodies count, enterprise has no such limit", async () => {
-  await using t = await open();
+rated.test("rate of bytes: refused bodies count, enterprise has no such limit", async (t) => {
   assertEquals((await t.h.post("/v1/heartbeats", `{"agent":"${"x".repeat(1_000)}`)).status, 400);
   assertEquals(t.left("bytes").remaining, 64_000_000 - 1_010);
   await using free = await open("enterprise");
   assertEquals(free.limits.bytes.bucketOf(free.h.team, 0), null);
 });
 
-Deno.test("R10: a body that inflates beyond its limit is debited as far as it was read", async () => {
-  await using t = await open();
+rated.test("R10: a body that inflates beyond its limit is debited as far as it was read", async (t) => {
   const bomb = await gzip(" ".repeat(20_000_000));
   const headers = { "Content-Encoding": "gzip" };
   const refused = await t.h.post(`/v1/runs/${runId(1)}/events`, bomb, { headers });

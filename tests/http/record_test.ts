@@ -250,3 +250,18 @@ Harness.test("section 6: the record names the incidents of the run, the oldest f
   await h.store.writer.commit({ team: h.team.id, sets: [{ key, value: ids }] });
   assertEquals((await h.get(PATH)).json, { ...OPEN, incidents: ids });
 });
+
+Harness.test("decision 17: a batch in the same millisecond as the close, but after it, is late", async (h) => {
+  await h.post("/v1/runs", aRun(1));
+  await h.post(`${PATH}/finish`, aFinish());
+  assertEquals((await recordOf(h)).cost, FINAL);
+  await h.post(`${PATH}/events`, { events: [anEvent(1)] });
+  assertEquals((await recordOf(h)).cost, { ...FINAL, revision: 2 });
+});
+
+Harness.test("decision 30: a run that ended before it began has no duration and is flagged", async (h) => {
+  await h.post("/v1/runs", aRun(1));
+  await h.post(`${PATH}/finish`, aFinish({ finished_at: at(-1) }));
+  const run = (await h.get(PATH)).json;
+  assertEquals([run.duration_ms, run.flags], [0, ["negative_duration"]]);
+});

@@ -267,9 +267,7 @@ Harness.test("calls that arrive while the job is running leave an exact sum", as
   for (let n = 0; n < runs; n++) await aClosedRun(h, n);
   await putPrice(h);
   const started = h.post(REPRICE, { model: ATLAS.model });
-  const late = Promise.all(
-    Array.from({ length: runs }, (_, n) => sendEvents(h, n, aModelCall(2))),
-  );
+  const late = Promise.all(Array.from({ length: runs }, (_, n) => sendEvents(h, n, aModelCall(2))));
   await late;
   // The job may take longer than its request waits for it.
   const { id } = (await started).json;

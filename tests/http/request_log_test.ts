@@ -104,10 +104,7 @@ const REFUSALS: readonly Case[] = [
     headers: { Authorization: `Basic ${btoa(`${PLANTED}:${PLANTED}`)}` },
   }],
   ["GET /v1/keys", 401, "region_mismatch", { ...stranger, key: `apk_us_${HEX}` }],
-  [`GET ${PING}&key=${PLANTED}`, 401, "invalid_credential", {
-    ...stranger,
-    route: "GET /v1/ping",
-  }],
+  [`GET ${PING}&key=${PLANTED}`, 401, "invalid_credential", { ...stranger, route: "GET /v1/ping" }],
 ];
 
 /** Asserts that no line contains any body, query, credential or id of a request. */

@@ -144,9 +144,7 @@ Harness.test("run list: pages continue where the previous one ended, and a defau
     await h.post("/v1/runs", aRun(90 + pages.length, { started_at: at(h.nowMs - NOON) }));
   }
   assertEquals(pages, [[7, 6, 5], [4, 3, 2], [1]]);
-  assertEquals([...windows], [
-    JSON.stringify({ from: at(-DAY_MS), to: null, defaulted: true }),
-  ]);
+  assertEquals([...windows], [JSON.stringify({ from: at(-DAY_MS), to: null, defaulted: true })]);
 });
 
 Harness.test("run list: runs named by their ids are sorted and paged like others", async (h) => {

@@ -6,6 +6,10 @@ import type { RunListStore } from "../../kv/run_list/run_list.ts";
 import { aHeartbeat, runId } from "../support/builders/requests.ts";
 import { hrefsOf, signedIn } from "../support/harness/dashboard.ts";
 import { Harness, oneInstance } from "../support/harness/harness.ts";
+import { Hono } from "hono";
+import { Memory } from "../../runtime/memory.ts";
+import type { AppDeps, Env } from "../../routes/http/context.ts";
+import { Admission } from "../../routes/http/admission.ts";
 
 oneInstance.test("searches: one of a team runs, and its other pages do not wait for it", async (h) => {
   await h.post("/v1/heartbeats", aHeartbeat(1));
@@ -50,4 +54,37 @@ Deno.test("searches: a run opened from a search is shown without its neighbours 
   const { status, text } = await reader.get(`/dashboard/runs/${runId(1)}?list=text%3Drefund`);
   assertEquals([status, searches], [200, 1]);
   assert(hrefsOf(text).includes("/dashboard/runs?text=refund"));
+});
+
+Deno.test("two pages of runs of a team are made at the same time, and other teams do not wait", async () => {
+  const shuttingDown = new AbortController().signal;
+  const deps = { memory: new Memory(), silentMsMax: Infinity, draining: () => false, shuttingDown };
+  const admission = new Admission(deps as Partial<AppDeps> as AppDeps);
+  const begun: string[] = [];
+  const gates: (() => void)[] = [];
+  let hasBegun = Promise.withResolvers<void>();
+  const app = new Hono<Env>();
+  app.get("/:team", (c) => {
+    const id = c.req.param("team");
+    c.set("principal", { team: { id } } as Env["Variables"]["principal"]);
+    return admission.showRun(c, async () => {
+      const gate = Promise.withResolvers<void>();
+      gates.push(gate.resolve);
+      begun.push(id);
+      hasBegun.resolve();
+      await gate.promise;
+      return new Response(id);
+    });
+  });
+  const answers = ["a", "a", "a", "b"].map((team) => app.request(`/${team}`));
+  while (begun.length < 3) {
+    await hasBegun.promise;
+    hasBegun = Promise.withResolvers();
+  }
+  assertEquals(begun.toSorted(), ["a", "a", "b"]);
+  gates[0]?.();
+  await hasBegun.promise;
+  assertEquals(begun.toSorted(), ["a", "a", "a", "b"]);
+  for (const open of gates) open();
+  for (const answer of answers) assertEquals((await answer).status, 200);
 });

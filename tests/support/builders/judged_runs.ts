@@ -9,10 +9,7 @@ export const JUDGING: Readonly<
   "ends-well": { expression: 'status == "success"', isGood: (n) => n % 3 !== 0 },
   "no-errors": { expression: "usage.errors == 0", isGood: (n) => n % 4 !== 0 },
   "no-loop": { expression: "longest_repeat.times < 2", isGood: (n) => n % 2 !== 0 },
-  "no-removal": {
-    expression: '!tools.exists(t, t.name == "remove")',
-    isGood: (n) => n % 5 !== 0,
-  },
+  "no-removal": { expression: '!tools.exists(t, t.name == "remove")', isGood: (n) => n % 5 !== 0 },
 };
 
 /** A path, and the body to post to it. */

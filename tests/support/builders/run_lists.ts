@@ -83,12 +83,7 @@ export const anyQuery: fc.Arbitrary<RunsQuery> = fc.record({
 );
 
 /** Stores a run by its calls. */
-export async function send(
-  runs: RunStore,
-  team: Team,
-  n: number,
-  sent: SentRun,
-): Promise<void> {
+export async function send(runs: RunStore, team: Team, n: number, sent: SentRun): Promise<void> {
   const id = run(n);
   const at = NOON + sent.hour * HOUR_MS;
   const labels = {

@@ -4,7 +4,6 @@ import {
   attributeFilter,
   type AttributeValue,
   checkSpans,
-  type ResourceSpans,
   type Span,
 } from "../../../domain/otlp/span.ts";
 import { mapSpans, type RunSpans } from "../../../domain/otlp/map.ts";
@@ -59,10 +58,7 @@ export function recordedExports(): Promise<RecordedExport[]> {
 /** Reads the recorded export of a product. */
 export async function recordedExport(name: string): Promise<RecordedExport> {
   const isJson = ["ai6", "ai7", "lf"].includes(name);
-  const file = new URL(
-    `../../fixtures/otlp/${name}.${isJson ? "json" : "pb"}.gz`,
-    import.meta.url,
-  );
+  const file = new URL(`../../fixtures/otlp/${name}.${isJson ? "json" : "pb"}.gz`, import.meta.url);
   const packed = new Blob([await Deno.readFile(file)]).stream();
   const body = await new Response(packed.pipeThrough(new DecompressionStream("gzip"))).bytes();
   const contentType = isJson ? "application/json" : "application/x-protobuf";
@@ -222,13 +218,4 @@ export function makeSpan(fields: MadeSpan = {}): Span {
     resource: new Map(Object.entries(resource)),
     exception: exception === undefined ? null : new Map(Object.entries(exception)),
   };
-}
-
-/** Splits sent spans into one request each. */
-export function requestsOfOne(sent: readonly ResourceSpans[]): readonly ResourceSpans[][] {
-  return sent.flatMap(({ resource, scopes }) =>
-    scopes.flatMap(({ scope, spans }) =>
-      spans.map((span) => [{ resource, scopes: [{ scope, spans: [span] }] }])
-    )
-  );
 }

@@ -13,11 +13,7 @@ import type { Store } from "../../../kv/store.ts";
 import type { KvSet } from "../../../kv/writer/group.ts";
 
 /** Stores an incident with two messages to the channel "ops". */
-export async function storeIncident(
-  store: Store,
-  team: TeamId,
-  incident: Incident,
-): Promise<void> {
+export async function storeIncident(store: Store, team: TeamId, incident: Incident): Promise<void> {
   const { id, openedAt, state, runs } = incident;
   const message = { event: "incident.opened", at: openedAt, incident: factsOf(incident) } as const;
   const channel = { slug: "ops", type: "webhook" } as const;

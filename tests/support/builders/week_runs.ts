@@ -158,11 +158,7 @@ function toRun(random: Random, region: Region, work: Work, scenario: DemoScenari
 }
 
 /** Returns the heartbeats of a job: one for all, or one for each of start and end. */
-function beats(
-  opening: Json,
-  closing: Json,
-  scenario: DemoScenario | null,
-): readonly Json[] {
+function beats(opening: Json, closing: Json, scenario: DemoScenario | null): readonly Json[] {
   const start = { ...opening, status: "start" };
   if (scenario === "never came back") return [start];
   if (scenario !== "started, then closed") return [{ ...opening, ...closing }];

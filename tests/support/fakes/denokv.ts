@@ -34,10 +34,7 @@ export class KvProcess implements AsyncDisposable {
   }
 
   /** Starts a server with its file in a folder. */
-  static async start(
-    folder: string,
-    denokv: string | null,
-  ): Promise<KvProcess> {
+  static async start(folder: string, denokv: string | null): Promise<KvProcess> {
     const server = new KvProcess(folder, denokv);
     await server.start();
     return server;

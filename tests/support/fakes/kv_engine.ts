@@ -55,9 +55,7 @@ class Answers {
     }
   }
 
-  async #call(
-    { kind, db = 0, body = new Uint8Array() }: Frame,
-  ): Promise<Partial<Frame>> {
+  async #call({ kind, db = 0, body = new Uint8Array() }: Frame): Promise<Partial<Frame>> {
     if (kind === "open") {
       const database = await this.engine.open(new TextDecoder().decode(body));
       return { db: this.#databases.push(database) - 1 };

@@ -1,13 +1,7 @@
 /** Frames between a test and the process of its KV engine: calls in one direction, answers back. */
 
 /** Meaning of a frame: a call of the engine, or an answer. */
-export const KINDS = [
-  "open",
-  "snapshotRead",
-  "atomicWrite",
-  "done",
-  "failed",
-] as const;
+export const KINDS = ["open", "snapshotRead", "atomicWrite", "done", "failed"] as const;
 
 /** One call or answer. */
 export interface Frame {

@@ -33,11 +33,7 @@ export class KvServer implements AsyncDisposable {
   /** Declares a test of databases on a shared KV. */
   static readonly test = fixture(() => KvServer.start());
 
-  readonly knobs: KvServerKnobs = {
-    delayMs: 0,
-    answer: () => "sent",
-    hangs: "none",
-  };
+  readonly knobs: KvServerKnobs = { delayMs: 0, answer: () => "sent", hangs: "none" };
   /** Requests so far. */
   readonly counts = { reads: 0, commits: 0, lost: 0 };
   readonly #server: Deno.HttpServer<Deno.NetAddr>;

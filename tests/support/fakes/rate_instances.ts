@@ -42,11 +42,7 @@ export class Instances {
   }
 
   /** Opens instances whose store is a round trip away. */
-  static async openDistant(
-    count: number,
-    roundTripMs: number,
-    wrap = (kv: Deno.Kv) => kv,
-  ) {
+  static async openDistant(count: number, roundTripMs: number, wrap = (kv: Deno.Kv) => kv) {
     const kv = await Deno.openKv(":memory:");
     const timers = new FakeTimers();
     const distance = new Distance(timers, roundTripMs);

@@ -300,11 +300,7 @@ export class Harness implements AsyncDisposable {
 
   /** Returns the events counted for a team in the current month. */
   async usage(team: Team = this.team): Promise<number> {
-    const entry = await this.store.reader.get<Deno.KvU64>([
-      "usage",
-      team.id,
-      monthOf(this.nowMs),
-    ]);
+    const entry = await this.store.reader.get<Deno.KvU64>(["usage", team.id, monthOf(this.nowMs)]);
     return Number(entry.value?.value ?? 0n);
   }
 

@@ -2,16 +2,7 @@
 import { Output } from "./output.ts";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
-const ARGS = [
-  "run",
-  "--frozen",
-  "--no-prompt",
-  "-N",
-  "-E",
-  "-R",
-  "-W",
-  "main.ts",
-];
+const ARGS = ["run", "--frozen", "--no-prompt", "-N", "-E", "-R", "-W", "main.ts"];
 
 /** Settings of a process; `undefined` removes one from the environment. */
 export type Settings = Readonly<Record<string, string | undefined>>;
@@ -101,9 +92,7 @@ export class Process implements AsyncDisposable {
 
   /** Starts it through `deno task`, as a newcomer does. */
   static startTask(task: string, settings: Settings): Promise<Process> {
-    return Process.#listening(
-      spawnCommand(settings, [Deno.execPath(), "task", "--quiet", task]),
-    );
+    return Process.#listening(spawnCommand(settings, [Deno.execPath(), "task", "--quiet", task]));
   }
 
   /** Starts it and passes each log line to `onLine` instead of keeping it, for very many calls. */

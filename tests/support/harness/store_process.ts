@@ -66,10 +66,7 @@ export class StoreProcess {
   /** Returns the rows of deadlines up to a time. */
   async due(toMs = Number.MAX_SAFE_INTEGER): Promise<Work[]> {
     const range = keys.workTo("settled", toMs);
-    return await Array.fromAsync(
-      this.store.reader.list(range),
-      workOf,
-    );
+    return await Array.fromAsync(this.store.reader.list(range), workOf);
   }
 
   async values(prefix: Deno.KvKey): Promise<unknown[]> {

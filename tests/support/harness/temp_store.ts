@@ -98,10 +98,7 @@ export const inFolder = {
 };
 
 /** Runs `work` on a store that no process has open. */
-export async function onStore<T>(
-  path: string,
-  work: (store: OpenStore) => Promise<T>,
-): Promise<T> {
+export async function onStore<T>(path: string, work: (store: OpenStore) => Promise<T>): Promise<T> {
   const store = await openStore(path, new Memory());
   try {
     return await work(store);
