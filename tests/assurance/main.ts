@@ -10,7 +10,7 @@ const USAGE = [
   "deno task assure NAME [--seed=N] [--count=N] [PART…] [--list] [--json=FILE] [--record]",
   "  --seed     repeats a run; --count sets its size (units are listed below)",
   "  PART       runs only these faults, attacks or mutants; --list shows the names",
-  "  --json     writes the results of a campaign to a file, or the lines of the workload",
+  "  --json     writes the lines of the workload to a file",
   "  --record   stores what the workload found, to compare later runs with",
   "Exit codes: 0 every promise was kept, 1 a promise was broken, 2 wrong command line.",
   "",

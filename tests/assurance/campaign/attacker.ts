@@ -1,5 +1,4 @@
 /** HTTP client of the attacking team: sends, paces and holds requests, and counts the responses. */
-import { delay } from "./delay.ts";
 
 /**
  * Requests per second: the limits of the free plan plus a tenth, so that some are always refused.
@@ -11,6 +10,9 @@ const BURST = 200;
 
 /** Default maximum of requests that one attack has in flight. */
 const IN_FLIGHT_MAX = 300;
+
+/** Default maximum of readers that wait for a response. */
+const READERS = 64;
 
 /** Milliseconds before a broken connection is reopened. */
 const REOPEN_MS = 50;
@@ -163,19 +165,37 @@ export class Attacker {
     });
   }
 
+  /** Reads paths in turn, at the rate limit of the plan. */
+  read(
+    paths: readonly string[],
+    options: RequestOptions = {},
+    readers: number = READERS,
+  ): Promise<void> {
+    const pathOf = (n: number) => paths[n % paths.length] ?? "";
+    return this.pace(RATE.control, (n) => this.send("GET", pathOf(n), options), readers);
+  }
+
+  /** Sends a request on each of `count` connections and reads nothing of the response. */
+  unread(count: number, head: string): Promise<void> {
+    return this.hold(count, async (socket) => {
+      await socket.send(head);
+      await new Promise((resolve) => this.signal.addEventListener("abort", resolve));
+    });
+  }
+
+  /** Sends a request on each of `count` connections and reads the response slowly. */
+  sipped(count: number, head: string, bytesPerSecond: number): Promise<void> {
+    return this.hold(count, async (socket) => {
+      await socket.send(head);
+      await this.answered(socket);
+      while (await socket.take(bytesPerSecond) !== null) await delay(1_000, this.signal);
+    });
+  }
+
   /** Formats a request head with the team's key. */
   head(method: string, path: string, ...headers: string[]): string {
     const lines = [`${method} ${path} HTTP/1.1`, "Host: ledger"];
     return [...lines, `Authorization: Bearer ${this.key}`, ...headers].join("\r\n") + "\r\n\r\n";
-  }
-
-  /** Sends a request and closes the connection without waiting for the response. */
-  async leave(request: string | Uint8Array): Promise<void> {
-    using socket = await Socket.open(this.url, this.signal);
-    await socket.send(request);
-    // The request must arrive before the connection closes.
-    await delay(5);
-    this.count("left");
   }
 
   /**
@@ -267,11 +287,6 @@ export class Socket implements Disposable {
     return Number(decoder.decode(bytes.subarray(0, count)).split(" ", 2)[1]);
   }
 
-  /** Reads a few bytes at intervals until the service closes the connection. */
-  async sip(bytes: number, everyMs: number): Promise<void> {
-    while (await this.take(bytes) !== null) await delay(everyMs, this.signal);
-  }
-
   /** Reads everything until the service closes the connection. */
   async drain(): Promise<void> {
     while (await this.take(65_536) !== null);
@@ -282,4 +297,18 @@ export class Socket implements Disposable {
     if (!this.#closed) this.connection.close();
     this.#closed = true;
   }
+}
+
+/** Waits `ms` milliseconds, or until the signal aborts. */
+export function delay(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, Math.max(0, ms));
+    signal?.addEventListener("abort", done, { once: true });
+  });
 }

@@ -2,13 +2,27 @@
 import { quantile } from "../../../bench/report.ts";
 import { number } from "../../../tools/table.ts";
 import type { Attacked } from "./attacking.ts";
-import type { Calls, Noticed } from "./victim.ts";
-import { PROBES } from "./victim.ts";
+
+/** Kinds of calls of the second team. */
+export const PROBES = ["heartbeats", "lists", "costs", "erasures"] as const;
+
+export type ProbeName = typeof PROBES[number];
+
+/** Calls of one kind. */
+export interface Calls {
+  /** Duration of each call in milliseconds, in order. */
+  readonly ms: number[];
+  /** Number of responses by status, or under `no answer`. */
+  readonly statuses: Record<string, number>;
+}
+
+/** Everything that the second team measured. */
+export type Noticed = Record<ProbeName, Calls>;
 
 /**
  * Limits that must hold during an attack. The last two concern background work of the second team.
  */
-export const BARS = {
+const BARS = {
   rssMb: 600,
   heartbeatP99Ms: 250,
   listMaxMs: 1_000,
@@ -74,7 +88,7 @@ export function lineOf({ attacked, noticed, rssMb }: Measured): string {
 }
 
 /** Counts the second team's 5xx responses and calls without a response. */
-export function serverErrorsOf(noticed: Noticed): number {
+function serverErrorsOf(noticed: Noticed): number {
   return PROBES.flatMap((name) => Object.entries(noticed[name].statuses))
     .filter(([status]) => !/^[234]/.test(status))
     .reduce((sum, [, count]) => sum + count, 0);

@@ -1,13 +1,21 @@
-/** Plays one attack on a new service while a second team works. */
+/** Plays one attack on a new service with little memory, while a second team works. */
 import { usageOf } from "../../../bench/process.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
+import { openStore } from "../../../kv/open.ts";
+import { Memory } from "../../../runtime/memory.ts";
+import { OPERATOR_KEY } from "../../support/harness/operator.ts";
+import { Process } from "../../support/harness/process.ts";
 import type { Attack } from "./attack.ts";
+import { delay } from "./attacker.ts";
 import type { Attacked, AttackOrder } from "./attacking.ts";
-import type { MemoryGroup } from "./cgroup.ts";
-import { Child } from "./child.ts";
-import { delay } from "./delay.ts";
-import { judge, lineOf, type Measured } from "./judge.ts";
-import { Ledger } from "./ledger.ts";
-import type { Noticed } from "./victim.ts";
+import type { Measured, Noticed } from "./judge.ts";
+import { Peer } from "./peer.ts";
+
+/** Memory flags of a small machine, in addition to those of `deno task start`. */
+const V8_FLAGS = "--heap-growing-percent=60,--max-old-space-size=512";
+
+/** Writes the log to a file: reading it line by line would take processor time from the service. */
+const TO_FILE = 'exec "$@" >>"$0"';
 
 /** Milliseconds between memory samples. */
 const SAMPLE_MS = 100;
@@ -15,62 +23,61 @@ const SAMPLE_MS = 100;
 /** Maximum milliseconds for a response of `/healthz`. */
 const HEALTH_MS_MAX = 2_000;
 
-/** Result of an attack. */
-export interface Played {
-  readonly name: string;
-  readonly finding: string | null;
-  readonly seen: Measured;
-  readonly line: string;
-  /** Missed bars. */
-  readonly broken: readonly string[];
+/** A team and one of its keys, with every scope. */
+interface Team {
+  readonly id: TeamId;
+  readonly key: string;
 }
 
-/** Sets up an attack, runs it for `seconds`, and judges the measurements. */
-export async function play(
-  attack: Attack,
-  seconds: number,
-  folder: string,
-  group: MemoryGroup | null,
-): Promise<Played> {
-  await using ledger = await Ledger.create(folder, group);
-  const state = await setUp(attack, ledger);
-  const seen = await fight(attack, state, ledger, seconds);
-  return {
-    name: attack.name,
-    finding: attack.finding,
-    seen,
-    line: lineOf(seen),
-    broken: judge(seen),
-  };
-}
-
-/** Stores the data that the attack needs, then restarts the service. */
-async function setUp(attack: Attack, ledger: Ledger): Promise<unknown> {
-  let state: unknown;
-  if (attack.setUp !== undefined) {
-    await ledger.putAttackerOn("enterprise");
-    await using child = await Child.start<unknown>("attacking.ts", orderOf(attack, ledger));
-    state = await child.done();
+/** Sets up an attack, runs it for `seconds`, and returns the measurements. */
+export async function play(attack: Attack, seconds: number, folder: string): Promise<Measured> {
+  const path = `${folder}/ledger.kv`;
+  const start = () =>
+    Process.startBy(["sh", "-c", TO_FILE, `${folder}/log.ndjson`], {
+      RUNLEDGER_KV: path,
+      RUNLEDGER_OPERATOR_KEY: OPERATOR_KEY,
+      DENO_V8_FLAGS: V8_FLAGS,
+    });
+  // The attacker sorts first in lists of teams, which favors it wherever teams are served in order.
+  let teams: Team[], stored: readonly string[];
+  {
+    await using process = await start();
+    const { url } = process;
+    teams = [await createTeam(url), await createTeam(url)].sort((a, b) => a.id < b.id ? -1 : 1);
+    stored = await setUp(attack, url, teams[0] as Team);
+    await process.stop();
   }
-  await ledger.putAttackerOn("free");
-  if (attack.setUp !== undefined || attack.fill !== undefined) await ledger.restart(attack.fill);
-  return state;
+  const [attacker, victim] = teams as [Team, Team];
+  if (attack.fill !== undefined) {
+    const store = await openStore(path, new Memory());
+    await attack.fill(store, attacker.id);
+    await store.close();
+  }
+  await using process = await start();
+  const { url } = process;
+  using second = await Peer.start<Noticed>("victim.ts", { url, key: victim.key });
+  const order: AttackOrder = { url, key: attacker.key, name: attack.name, stored };
+  using first = await Peer.start<Attacked>("attacking.ts", order);
+  return await measure(process, first, second, seconds);
 }
 
-function orderOf({ name }: Attack, ledger: Ledger): AttackOrder {
-  return { ...ledger.target(ledger.attacker), name };
+/** Stores the data that the attack needs on the plan enterprise, and puts the team on free. */
+async function setUp(attack: Attack, url: string, { id, key }: Team): Promise<readonly string[]> {
+  const putOn = (tier: string) => operate(url, "PATCH", `/v1/teams/${id}`, { tier });
+  await putOn("enterprise");
+  const order: AttackOrder = { url, key, name: attack.name, stored: null };
+  using peer = await Peer.start<readonly string[]>("attacking.ts", order);
+  const stored = await peer.done();
+  await putOn("free");
+  return stored;
 }
 
-async function fight(
-  attack: Attack,
-  state: unknown,
-  ledger: Ledger,
+async function measure(
+  process: Process,
+  first: Peer<Attacked>,
+  second: Peer<Noticed>,
   seconds: number,
 ): Promise<Measured> {
-  const { process } = ledger;
-  await using victim = await Child.start<Noticed>("victim.ts", ledger.target(ledger.victim));
-  const order = { ...orderOf(attack, ledger), state: { of: state } } satisfies AttackOrder;
-  await using attacker = await Child.start<Attacked>("attacking.ts", order);
   const over = new AbortController();
   const sampling = sample(process.pid, over.signal);
   let ended: string | null = null;
@@ -78,11 +85,12 @@ async function fight(
   process.ended().then(({ code, signal, stderr }) => {
     if (over.signal.aborted) return;
     const after = ((performance.now() - startMs) / 1_000).toFixed(1);
-    ended = `${signal ?? `code ${code}`} after ${after} s ${lastErrorOf(stderr)}`.trim();
+    const line = stderr.split("\n").findLast((line) => /fatal|panic|error/i.test(line)) ?? "";
+    ended = `${signal ?? `code ${code}`} after ${after} s ${line.trim().slice(0, 160)}`.trim();
     over.abort();
   });
   await delay(seconds * 1_000, over.signal);
-  const [attacked, noticed] = await Promise.all([attacker.stop(), victim.stop()]);
+  const [attacked, noticed] = await Promise.all([first.stop(), second.stop()]);
   const isHealthy = await answersHealth(process.url);
   over.abort();
   return { attacked, noticed, rssMb: await sampling, ended, isHealthy };
@@ -108,8 +116,14 @@ async function answersHealth(url: string): Promise<boolean> {
   }
 }
 
-/** Returns the runtime's last error line. */
-function lastErrorOf(stderr: string): string {
-  const line = stderr.split("\n").findLast((line) => /fatal|panic|error/i.test(line));
-  return line === undefined ? "" : `(${line.trim().slice(0, 160)})`;
+async function createTeam(url: string): Promise<Team> {
+  const { id, key } = await operate(url, "POST", "/v1/teams", { name: "Acme", tier: "business" });
+  return { id, key: key.secret };
+}
+
+async function operate(url: string, method: string, path: string, body: unknown) {
+  const headers = { Authorization: `Bearer ${OPERATOR_KEY}` };
+  const response = await fetch(url + path, { method, headers, body: JSON.stringify(body) });
+  if (response.ok) return await response.json();
+  throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
 }

@@ -1,27 +1,7 @@
-/**
- * Child process of the second team: sends a little ordinary work all the time and measures each
- * call.
- */
-import type { Target } from "./attacker.ts";
-import { workAsChild } from "./child.ts";
-import { delay } from "./delay.ts";
-
-/** Calls of one kind. */
-export interface Calls {
-  /** Duration of each call in milliseconds, in order. */
-  readonly ms: number[];
-  /** Number of responses by status, or under `no answer`. */
-  readonly statuses: Record<string, number>;
-}
-
-/** Everything that the second team measured. */
-export type Noticed = Record<ProbeName, Calls>;
-
-/** Kinds of calls. */
-export const PROBES = ["heartbeats", "lists", "costs", "erasures"] as const;
-
-/** One of {@link PROBES}. */
-export type ProbeName = typeof PROBES[number];
+/** Worker of the second team: sends a little ordinary work all the time and measures each call. */
+import { delay, type Target } from "./attacker.ts";
+import { type Calls, type Noticed, type ProbeName, PROBES } from "./judge.ts";
+import { workAsPeer } from "./peer.ts";
 
 /** Milliseconds between two calls of a kind. */
 const EVERY_MS: Record<ProbeName, number> = {
@@ -141,12 +121,10 @@ class Victim {
   }
 }
 
-if (import.meta.main) {
-  await workAsChild(async (target: Target, begin, signal) => {
-    const victim = new Victim(target, signal);
-    await victim.warmUp();
-    begin();
-    await Promise.all(PROBES.map((name) => victim.probe(name)));
-    return victim.noticed;
-  });
-}
+workAsPeer(async (target: Target, begin, signal) => {
+  const victim = new Victim(target, signal);
+  await victim.warmUp();
+  begin();
+  await Promise.all(PROBES.map((name) => victim.probe(name)));
+  return victim.noticed;
+});

@@ -1,253 +1,159 @@
 /** Attacks on the dashboard, on other pages and on signing in. */
-import { JSON_DEPTH_MAX } from "../../../../domain/core/limits.ts";
-import { type Attack, attack } from "../attack.ts";
-import { type Answer, type Attacker, must, RATE } from "../attacker.ts";
-import {
-  aCall,
-  anEvent,
-  events,
-  filled,
-  gzip,
-  instant,
-  label,
-  nested,
-  newId,
-  WIDE,
-} from "../values.ts";
+import { EVENT_BYTES_MAX } from "../../../../domain/core/limits.ts";
+import type { Attack } from "../attack.ts";
+import { type Attacker, must, sendUntilAccepted } from "../attacker.ts";
+import { aCall, anEvent, events, gzip, instant, label, madeUpKey, newId, WIDE } from "../values.ts";
 import { storeRuns } from "./lists.ts";
 
 /** Readers that wait for a page in parallel. */
 const READERS = 48;
 
-/** Header that a browser sends with a form of the same origin. */
-const SAME_ORIGIN = { "Sec-Fetch-Site": "same-origin" };
-
-/** Signs in with the team's key; returns the session cookie. */
-export async function signedIn(attacker: Attacker): Promise<string> {
-  const answer = must(await signIn(attacker, attacker.key));
-  const cookie = (answer.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
-  if (!cookie.includes("=")) throw new Error("The set-up could not sign in");
-  return cookie;
-}
+/** Sign-ins that exceed the rate of every plan. */
+const SIGN_INS_JUDGED_MIN = 1_500;
 
 function signIn(attacker: Attacker, key: string) {
+  const headers = { "Sec-Fetch-Site": "same-origin" };
   const body = new URLSearchParams({ key });
-  return attacker.send("POST", "/dashboard/sign-in", { body, key: null, headers: SAME_ORIGIN });
+  return attacker.send("POST", "/dashboard/sign-in", { body, key: null, headers });
 }
 
-/** Reads pages in turn. */
-export function show(
-  attacker: Attacker,
-  cookie: string,
-  paths: readonly string[],
-  headers: Record<string, string> = {},
-): Promise<void> {
-  return attacker.pace(RATE.control, (n) => {
-    const options = { key: null, headers: { Cookie: cookie, ...headers } };
-    return attacker.send("GET", paths[n % paths.length] ?? "", options);
-  }, READERS);
-}
-
-export interface Page {
-  readonly cookie: string;
-  readonly paths: readonly string[];
-}
-
-async function storeRunsAndSignIn(attacker: Attacker): Promise<{ cookie: string }> {
-  await storeRuns(attacker, 8_000);
-  return { cookie: await signedIn(attacker) };
-}
-
-/** Stores a run with 2,000 calls with long data, and the longest goal, output and scores. */
-async function storeLargeRun(attacker: Attacker): Promise<Page> {
-  const id = newId("run");
-  const labels = { customer_id: label("c"), feature: label("f"), goal: label("g", 16_384) };
-  must(await attacker.post("/v1/runs", { id, agent: "a", started_at: instant(), ...labels }));
-  await attacker.times(40, async (n) => {
-    const calls = events(50, (k) => aCall(label(`p${k}`), label(`m${n}`)));
-    must(await attacker.post(`/v1/runs/${id}/events`, gzip(calls)));
-  }, 8);
-  const scores = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [label(n, 128), n]));
-  const output = { text: WIDE.repeat(130_000) };
-  const close = { status: "success", finished_at: instant(), output, scores };
-  must(await attacker.post(`/v1/runs/${id}/finish`, gzip(close)));
-  return { cookie: await signedIn(attacker), paths: [`/dashboard/runs/${id}`] };
-}
-
-export const pages: readonly Attack[] = [
-  attack<{ cookie: string }>({
-    name: "overview",
-    finding: null,
-    does: "the first page of the dashboard, at the rate limit of the plan",
-    setUp: storeRunsAndSignIn,
-    run: (attacker, { cookie }) => show(attacker, cookie, ["/dashboard"]),
-  }),
-  attack<{ cookie: string }>({
-    name: "overview, compressed",
-    finding: null,
-    does: "the same with gzip",
-    setUp: storeRunsAndSignIn,
-    run: (attacker, { cookie }) =>
-      show(attacker, cookie, ["/dashboard"], { "Accept-Encoding": "gzip" }),
-  }),
-  attack<{ cookie: string }>({
-    name: "every page",
-    finding: null,
-    does:
-      "pages of runs, agents, keys, spend, the plan, prices, jobs, the audit log and a search in turn",
-    setUp: storeRunsAndSignIn,
-    run: (attacker, { cookie }) =>
-      show(
-        attacker,
-        cookie,
-        ["runs", "agents", "agents/agent-0", "keys", "spend", "spend.csv", "plan", "rate-card"]
-          .concat("rate-card/reprice", "audit", "search?q=a").map((page) => `/dashboard/${page}`),
-      ),
-  }),
-  attack<{ cookie: string }>({
-    name: "searches",
-    finding: null,
-    does: "the dashboard's search for parts of ids that no run has, over all time",
-    setUp: storeRunsAndSignIn,
-    run: (attacker, { cookie }) =>
-      show(attacker, cookie, [
-        "/dashboard/runs?q=zzzz&from=1970-01-01&to=9999-12-31",
-        "/dashboard/runs?q=____&from=1970-01-01&to=9999-12-31&status=failed&min_cost_usd=9999",
-      ]),
-  }),
-  attack<Page>({
-    name: "page of a large run",
-    finding: null,
-    does: "a run with 2,000 calls, the longest labels, scores and output",
-    setUp: storeLargeRun,
-    run: (attacker, { cookie, paths }) => show(attacker, cookie, paths),
-  }),
-  attack<Page>({
-    name: "raw page of a large run",
-    finding: null,
-    does: "the same run as JSON, 1,000 events per page",
-    setUp: storeLargeRun,
-    run: (attacker, { cookie, paths }) =>
-      show(attacker, cookie, paths.map((path) => `${path}/raw?events_limit=1000`)),
-  }),
-  attack<Page>({
-    name: "page of a deep run",
-    finding: null,
-    does:
-      "a run whose output and events consist of values nested 64 levels deep, page and raw in turn",
+/** An attack that reads pages of the dashboard; its set-up returns their paths. */
+function showing(
+  name: string,
+  does: string,
+  pathsOf: (attacker: Attacker) => Promise<readonly string[]>,
+): Attack {
+  return {
+    name,
+    does,
     async setUp(attacker) {
-      const id = newId("run");
-      const deep = (bytes: number) => `{"a":${filled(bytes, nested(JSON_DEPTH_MAX - 6))}}`;
-      const beat = `{"id":"${id}","agent":"a","output":${deep(500_000)}}`;
-      must(await attacker.post("/v1/heartbeats", gzip(beat)));
-      await attacker.times(50, async () => {
-        const { id: event, ts } = anEvent();
-        const fields = `"id":"${event}","type":"log","ts":"${ts}","data":${deep(20_000)}`;
-        must(await attacker.post(`/v1/runs/${id}/events`, `{"events":[{${fields}}]}`));
-      });
-      const paths = [`/dashboard/runs/${id}`, `/dashboard/runs/${id}/raw`];
-      return { cookie: await signedIn(attacker), paths };
+      const paths = await pathsOf(attacker);
+      const answer = must(await signIn(attacker, attacker.key));
+      const cookie = (answer.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
+      if (!cookie.includes("=")) throw new Error("The set-up could not sign in");
+      return [cookie, ...paths.map((path) => `/dashboard${path && `/${path}`}`)];
     },
-    run: (attacker, { cookie, paths }) => show(attacker, cookie, paths),
+    run: (attacker, [cookie = "", ...paths]) =>
+      attacker.read(paths, { key: null, headers: { Cookie: cookie } }, READERS),
+  };
+}
+
+/** Stores a finished run; returns its id. */
+async function storeRun(
+  attacker: Attacker,
+  batches: readonly unknown[],
+  { parent, ...close }: { readonly parent?: string; readonly output?: unknown } = {},
+): Promise<string> {
+  const id = newId("run");
+  const opening = { id, agent: "a", started_at: instant(1_000), parent_run_id: parent };
+  await sendUntilAccepted(() =>
+    attacker.post("/v1/runs", { ...opening, goal: label("g", 16_384) })
+  );
+  for (const batch of batches) {
+    const body = gzip(batch);
+    await sendUntilAccepted(() => attacker.post(`/v1/runs/${id}/events`, body));
+  }
+  const body = gzip({ status: "failed", finished_at: instant(), ...close });
+  await sendUntilAccepted(() => attacker.post(`/v1/runs/${id}/finish`, body));
+  return id;
+}
+
+/** Stores a run with 2,000 calls with long labels, and the longest output and scores. */
+function storeLargeRun(attacker: Attacker): Promise<string> {
+  const batch = (n: number) => events(50, (k) => aCall(label(`p${k}`), label(`m${n}`)));
+  const scores = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [label(n, 128), n]));
+  const close = { output: { text: WIDE.repeat(130_000) }, scores };
+  return storeRun(attacker, Array.from({ length: 40 }, (_, n) => batch(n)), close);
+}
+
+/** Stores a run with 5,000 large events. */
+function storeLongRun(attacker: Attacker): Promise<string> {
+  const tool = (n: number, k: number) =>
+    anEvent({
+      ...{ name: `t${(n * k) % 7}`, args: "b".repeat(2_000) },
+      span: { id: `s${k}`, parent: `s${k + 1}` },
+    }, { type: "tool_call" });
+  const batches = Array.from({ length: 100 }, (_, n) => events(50, (k) => tool(n, k)));
+  return storeRun(attacker, batches);
+}
+
+export const PAGES: readonly Attack[] = [
+  showing("every page", "pages of lists, spend, prices, keys, the plan and a search", async (a) => {
+    await storeRuns(a, 8_000);
+    return ["", "runs", "agents", "agents/agent-0", "keys", "spend", "spend.csv", "plan"]
+      .concat("rate-card", "rate-card/reprice", "audit", "search?q=a");
   }),
-  attack<{ cookie: string }>({
-    name: "unread pages",
-    finding: null,
-    does: "the page of runs to 200 connections that read nothing",
-    setUp: storeRunsAndSignIn,
-    async run(attacker, { cookie }) {
-      const lines = ["GET /dashboard/runs HTTP/1.1", "Host: ledger", `Cookie: ${cookie}`];
-      await attacker.hold(200, async (socket) => {
-        await socket.send(`${lines.join("\r\n")}\r\n\r\n`);
-        await new Promise((resolve) => attacker.signal.addEventListener("abort", resolve));
-      });
+  showing("raw page of a large run", "the same run as JSON, 1,000 events per page", async (a) => {
+    return [`runs/${await storeLargeRun(a)}/raw?events_limit=1000`];
+  }),
+  showing(
+    "pages of a family",
+    "25 child runs and 200 below them, all of 1 MB",
+    async (attacker) => {
+      const failure = { name: "t", error: "a".repeat(EVENT_BYTES_MAX - 1_000) };
+      const batch = events(4, () => anEvent(failure, { type: "tool_call" }));
+      const root = await storeRun(attacker, []);
+      const children: string[] = [];
+      await attacker.times(25, async () => {
+        children.push(await storeRun(attacker, [batch], { parent: root }));
+      }, 4);
+      await attacker.times(200, async (n) => {
+        await storeRun(attacker, [batch], { parent: children[n % children.length] as string });
+      }, 4);
+      // Children are known to their parents after their stages.
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      return [`runs/${root}`];
     },
+  ),
+  showing("pages of many tool calls", "80,000 tool calls in one, and a wide table", async (a) => {
+    const table = `|${"a|".repeat(700)}\n|${"-|".repeat(700)}\n${"|\n".repeat(1_500)}`;
+    const paths: string[] = [];
+    for (const data of [{ tool_calls: Array(80_000).fill({}) }, { output: table }]) {
+      const event = anEvent({ model: "m", ...data }, { type: "llm_call" });
+      paths.push(`runs/${await storeRun(a, [{ events: [event] }])}?event=${event.id}`);
+    }
+    return paths;
   }),
-  attack({
+  showing(
+    "long runs",
+    "two runs of 5,000 events, their filters and comparison",
+    async (attacker) => {
+      const [a, b] = [await storeLongRun(attacker), await storeLongRun(attacker)];
+      return [`runs/${a}`, `runs/${a}?text=zzz`, `runs/${a}?kind=log&failed=1`]
+        .concat(`runs/${a}/compare?with=${b}`);
+    },
+  ),
+  {
     name: "documentation",
-    finding: "L4",
     does: "256 requests a second for /docs and /openapi.json with gzip, without a credential",
     run: (attacker) =>
       attacker.pace(256, (n) => {
         const path = n % 2 === 0 ? "/docs" : "/openapi.json";
         return attacker.send("GET", path, { key: null, headers: { "Accept-Encoding": "gzip" } });
       }, 100),
-  }),
-  attack({
-    name: "unread documentation",
-    finding: null,
-    does: "the script of the API reference to 200 connections that read nothing",
-    async run(attacker) {
-      await attacker.hold(200, async (socket) => {
-        await socket.send("GET /docs/reference.js HTTP/1.1\r\nHost: ledger\r\n\r\n");
-        await new Promise((resolve) => attacker.signal.addEventListener("abort", resolve));
-      });
-    },
-  }),
-  attack({
+  },
+  {
     name: "sign-ins",
-    finding: "M8",
-    does: "500 sign-ins a second with a valid key",
+    does: "500 sign-ins a second, with a valid key and with made-up ones",
     async run(attacker) {
-      await attacker.pace(500, () => signIn(attacker, attacker.key));
+      await attacker.pace(500, async (n) => {
+        const isValid = n % 2 === 0;
+        const answer = await signIn(attacker, isValid ? attacker.key : madeUpKey());
+        if (answer?.status === 429 && !isValid) attacker.blame("a wrong key was answered with 429");
+      });
       const { 303: signIns = 0, 429: refused = 0 } = attacker.counts;
       if (signIns > SIGN_INS_JUDGED_MIN && refused === 0) {
         attacker.blame("sign-ins have no rate limit");
       }
     },
-  }),
-  attack({
-    name: "sign-ins that fail",
-    finding: "L8",
-    does: "300 sign-ins a second with made-up keys",
-    run: (attacker) =>
-      attacker.pace(300, async () => refusedBy401(attacker, await signIn(attacker, madeUpKey()))),
-  }),
-  attack({
-    name: "large forms",
-    finding: "H3",
-    does: "forms of 1 MiB to the page for signing in, without a credential",
-    run(attacker) {
-      const body = `key=${"k".repeat(1_000_000)}`;
-      const options = { key: null, body, headers: SAME_ORIGIN };
-      return attacker.pace(RATE.ingest, () => attacker.send("POST", "/dashboard/sign-in", options));
-    },
-  }),
-  attack({
+  },
+  {
     name: "made-up cookies",
-    finding: "L8",
     does: "300 requests a second with made-up session cookies",
     run: (attacker) =>
       attacker.pace(300, () => {
         const headers = { Cookie: `__Host-runledger=${crypto.randomUUID().replaceAll("-", "")}` };
         return attacker.send("GET", "/dashboard", { key: null, headers });
       }),
-  }),
-  attack({
-    name: "pages that no header can name",
-    finding: "L14",
-    does: "signing in with a redirect to addresses that contain line ends and wide characters",
-    run: (attacker) =>
-      attacker.pace(RATE.control, (n) => {
-        const next = n % 2 === 0 ? "%2Fdashboard%3F%0Aa" : "%2Fdashboard%2F%E2%82%AC";
-        const headers = { Cookie: "__Host-runledger=x" };
-        return attacker.send("GET", `/dashboard/sign-in?kept=&next=${next}`, {
-          key: null,
-          headers,
-        });
-      }),
-  }),
+  },
 ];
-
-/** Sign-ins that exceed the rate of every plan. */
-const SIGN_INS_JUDGED_MIN = 1_500;
-
-/** Records a broken promise if an unknown credential gets 429 instead of 401. */
-export function refusedBy401(attacker: Attacker, answer: Answer | null): void {
-  if (answer?.status === 429) attacker.blame("a wrong credential was answered with 429, not 401");
-}
-
-/** Returns a key of the right form that no team has. */
-export function madeUpKey(): string {
-  return `apk_eu_${crypto.randomUUID().replaceAll("-", "")}`;
-}

@@ -1,150 +1,122 @@
-/** Attacks on the pages of runs, their comparison and the search. */
-import { EVENT_BYTES_MAX } from "../../../../domain/core/limits.ts";
-import { type Attack, attack } from "../attack.ts";
-import { type Attacker, must, sendUntilAccepted } from "../attacker.ts";
-import { anEvent, events, gzip, instant, newId } from "../values.ts";
-import { type Page, show, signedIn } from "./pages.ts";
+/** Attacks with traces of OpenTelemetry. */
+import { PbfWriter } from "pbf";
+import type { Attack } from "../attack.ts";
+import { RATE } from "../attacker.ts";
+import { gzip, instant } from "../values.ts";
 
-/** Text that nearly fills an event. */
-const LARGE = "a".repeat(EVENT_BYTES_MAX - 1_000);
+/** Spans of the largest request, of each of its runs, and of a large request in JSON. */
+const SPANS = { max: 10_000, perRun: 100, json: 3_000 } as const;
 
-/** Failed tool calls with as much data as fits. */
-function largeFailures(count: number) {
-  return events(count, () => anEvent({ name: "t", error: LARGE }, { type: "tool_call" }));
+/** Bytes of the largest request in protobuf. */
+const PROTOBUF_BYTES = 32 * 1_048_576;
+
+const CALL = { "gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o" };
+const AGENT = { "gen_ai.operation.name": "invoke_agent" };
+
+/** Hex digits of an id, for any number. */
+function hex(n: number, digits: number): string {
+  return (n + 1).toString(16).padStart(digits, "a");
 }
 
-interface NewRun {
-  /** Run that starts it. */
-  readonly parent?: string | undefined;
-  readonly status?: "failed" | "success";
-  /** Bodies of its events. */
-  readonly batches?: readonly Uint8Array[];
+let traces = 0;
+
+/** Creates spans of a trace; `of` returns attributes of each and the number of its parent. */
+function spans(
+  trace: number,
+  count: number,
+  of: (n: number) => { attributes: Record<string, string>; parent?: number | undefined },
+) {
+  return Array.from({ length: count }, (_, n) => {
+    const { attributes, parent } = of(n);
+    const startNs = `${Date.parse(instant(60_000)) + n}000000`;
+    return {
+      traceId: hex(trace, 32),
+      spanId: hex(n, 16),
+      ...parent === undefined ? {} : { parentSpanId: hex(parent, 16) },
+      ...{ name: "a", startTimeUnixNano: startNs, endTimeUnixNano: startNs },
+      attributes: Object.entries(attributes)
+        .map(([key, stringValue]) => ({ key, value: { stringValue } })),
+    };
+  });
 }
 
-/** Stores a finished run; returns its id. */
-async function storeRun(
-  attacker: Attacker,
-  { parent, status = "failed", batches = [] }: NewRun,
-): Promise<string> {
-  const id = newId("run");
-  const opening = { id, agent: "a", started_at: instant(1_000), parent_run_id: parent };
-  await sendUntilAccepted(() => attacker.post("/v1/runs", opening));
-  for (const batch of batches) {
-    await sendUntilAccepted(() => attacker.post(`/v1/runs/${id}/events`, batch));
-  }
-  const close = { status, finished_at: instant() };
-  await sendUntilAccepted(() => attacker.post(`/v1/runs/${id}/finish`, close));
-  return id;
+/** Returns a gzipped request; each scope is an instrumentation. */
+function request(scopes: Readonly<Record<string, readonly unknown[]>>): Uint8Array<ArrayBuffer> {
+  const scopeSpans = Object.entries(scopes).map(([name, spans]) => ({ scope: { name }, spans }));
+  return gzip({ resourceSpans: [{ scopeSpans }] });
 }
 
-async function pageOf(attacker: Attacker, ...paths: string[]): Promise<Page> {
-  // Children are known to their parents after their stages.
-  await new Promise((resolve) => setTimeout(resolve, 3_000));
-  return { cookie: await signedIn(attacker), paths: paths.map((path) => `/dashboard/${path}`) };
+/** Writes the largest request in protobuf, with as many spans as are read. */
+function largestProtobuf(): Uint8Array<ArrayBuffer> {
+  const message = "x".repeat(PROTOBUF_BYTES / SPANS.max - 200);
+  const startNs = Date.parse(instant(60_000)) * 1e6;
+  const first = traces;
+  traces += SPANS.max / SPANS.perRun;
+  const pbf = new PbfWriter(new Uint8Array(PROTOBUF_BYTES));
+  const writeSpan = (n: number, span: PbfWriter) => {
+    const trace = first + Math.floor(n / SPANS.perRun);
+    span.writeBytesField(1, Uint8Array.fromHex(hex(trace, 32)));
+    span.writeBytesField(2, Uint8Array.fromHex(hex(n, 16)));
+    span.writeFixed64Field(7, startNs);
+    for (const [key, value] of Object.entries({ ...CALL, "gen_ai.prompt": message })) {
+      span.writeMessage(9, (_, attribute) => {
+        attribute.writeStringField(1, key);
+        attribute.writeMessage(2, (text, any) => any.writeStringField(1, text), value);
+      }, null);
+    }
+  };
+  pbf.writeMessage(1, (_, resource) => {
+    resource.writeMessage(2, (_, scope) => {
+      for (let n = 0; n < SPANS.max; n++) scope.writeMessage(2, writeSpan, n);
+    }, null);
+  }, null);
+  return gzip(pbf.finish());
 }
 
-/** Stores a run with 5,000 large events. */
-function storeLongRun(attacker: Attacker): Promise<string> {
-  const line = "b".repeat(2_000);
-  const batches = Array.from(
-    { length: 100 },
-    (_, n) =>
-      gzip(events(50, (k) =>
-        anEvent(
-          { name: `t${(n * k) % 7}`, args: line, span: { id: `s${k}`, parent: `s${k + 1}` } },
-          {
-            type: "tool_call",
-          },
-        ))),
-  );
-  return storeRun(attacker, { batches });
+/** An attack of a hundred requests at once; `bodiesOf` returns what makes each body. */
+function sending(
+  name: string,
+  does: string,
+  bodiesOf: () => () => Uint8Array<ArrayBuffer>,
+  type = "application/json",
+): Attack {
+  return {
+    name,
+    does,
+    run(attacker) {
+      const bodyOf = bodiesOf();
+      const headers = { "Content-Type": type, "Content-Encoding": "gzip" };
+      const send = () => attacker.send("POST", "/v1/traces", { body: bodyOf(), headers });
+      return attacker.pace(RATE.ingest, send, 100);
+    },
+  };
 }
 
-export const traces: readonly Attack[] = [
-  attack<Page>({
-    name: "pages of a family",
-    finding: null,
-    does: "a run with 25 child runs, which have 200 more, all with events of 1 MB",
-    async setUp(attacker) {
-      const root = await storeRun(attacker, {});
-      const children: string[] = [];
-      await attacker.times(25, async () => {
-        children.push(
-          await storeRun(attacker, { parent: root, batches: [gzip(largeFailures(4))] }),
-        );
-      }, 4);
-      await attacker.times(200, async (n) => {
-        const parent = children[n % children.length];
-        await storeRun(attacker, { parent, batches: [gzip(largeFailures(4))] });
-      }, 4);
-      return await pageOf(attacker, `runs/${root}`);
+export const TRACES: readonly Attack[] = [
+  sending(
+    "largest protobuf traces",
+    "32 MiB in protobuf, with 10,000 spans that have messages",
+    () => {
+      // Others repeat them: what is stored is decoded and compared again.
+      const bodies = Array.from({ length: 4 }, largestProtobuf);
+      let sent = 0;
+      return () => bodies[sent++ % bodies.length] as Uint8Array<ArrayBuffer>;
     },
-    run: (attacker, { cookie, paths }) => show(attacker, cookie, paths),
-  }),
-  attack<Page>({
-    name: "pages of a chain",
-    finding: null,
-    does: "a chain of 300 failed runs, each with 25 child runs or 300 KB of events",
-    async setUp(attacker) {
-      const ids: string[] = [];
-      const batch = gzip(
-        events(50, () => anEvent({ name: "t", args: "c".repeat(3_000) }, { type: "tool_call" })),
-      );
-      for (let n = 0; n < 300; n++) {
-        ids.push(await storeRun(attacker, { parent: ids.at(-1), batches: [batch] }));
-      }
-      await attacker.times(1_000, async (n) => {
-        await storeRun(attacker, { parent: ids[n % ids.length], status: "success" });
-      });
-      return await pageOf(attacker, `runs/${ids[0]}`);
+    "application/x-protobuf",
+  ),
+  sending(
+    "twins",
+    "runs of 256 calls of two instrumentations, each equal to all others",
+    () => () => {
+      const all = spans(traces++, 256, () => ({ attributes: CALL, parent: 9_999 }));
+      return request({ a: all.slice(0, 128), b: all.slice(128) });
     },
-    run: (attacker, { cookie, paths }) => show(attacker, cookie, paths),
-  }),
-  attack<Page>({
-    name: "pages of many tool calls",
-    finding: null,
-    does: "a model call with 80,000 tool calls without arguments, and one with a wide table",
-    async setUp(attacker) {
-      const table = `|${"a|".repeat(700)}\n|${"-|".repeat(700)}\n${"|\n".repeat(1_500)}`;
-      const calls = Array.from({ length: 80_000 }, () => ({}));
-      const paths: string[] = [];
-      for (const data of [{ model: "m", tool_calls: calls }, { model: "m", output: table }]) {
-        const event = anEvent(data, { type: "llm_call" });
-        const id = await storeRun(attacker, { batches: [gzip({ events: [event] })] });
-        paths.push(`runs/${id}?event=${event.id}`);
-      }
-      return await pageOf(attacker, ...paths);
-    },
-    run: (attacker, { cookie, paths }) => show(attacker, cookie, paths),
-  }),
-  attack<Page>({
-    name: "long runs",
-    finding: null,
-    does: "two runs of 5,000 events: their pages, their filters and their comparison",
-    async setUp(attacker) {
-      const [a, b] = [await storeLongRun(attacker), await storeLongRun(attacker)];
-      return await pageOf(
-        attacker,
-        `runs/${a}`,
-        `runs/${a}?text=zzz`,
-        `runs/${a}?kind=log&failed=1`,
-        `runs/${a}/compare?with=${b}`,
-      );
-    },
-    run: (attacker, { cookie, paths }) => show(attacker, cookie, paths),
-  }),
-  attack<Page>({
-    name: "searches of everything",
-    finding: null,
-    does: "the search of all pages, with agents and customers that share their beginning",
-    async setUp(attacker) {
-      await attacker.times(3_000, async (n) => {
-        const agent = `agent-${String(n).padStart(5, "0")}`;
-        const beat = { id: newId("run"), agent, customer_id: `customer-${n}`, status: "ok" };
-        must(await attacker.post("/v1/heartbeats", beat));
-      });
-      return await pageOf(attacker, "search?q=ffff", "search?q=agent", "search?q=customer-29");
-    },
-    run: (attacker, { cookie, paths }) => show(attacker, cookie, paths),
+  ),
+  sending("deep traces", "agents below thousands of spans, each to be climbed", () => () => {
+    const below = (n: number) => ({
+      attributes: n < SPANS.json / 2 ? {} : AGENT,
+      parent: n === 0 ? undefined : n - 1,
+    });
+    return request({ a: spans(traces++, SPANS.json, below) });
   }),
 ];
