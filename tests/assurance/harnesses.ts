@@ -21,13 +21,13 @@ export const HARNESSES = {
     summary: "random calls against a model of the contract, answer by answer and row by row",
     takes: "2 hours",
     count: { of: "sequences", usual: 20_000 },
-    load: () => import("./sim/main.ts"),
+    load: () => import("./sim/run_play.ts"),
   },
   "sim-shared": {
     summary: "the same over three instances on one store, which repeats commits",
     takes: "10 minutes",
     count: { of: "sequences", usual: 2_000 },
-    load: () => import("./sim/shared.ts"),
+    load: async () => (await import("./sim/run_play.ts")).shared,
   },
   "sim-alerts": {
     summary: "random runs, rules, silences and restarts against a model of incidents, part shared",
@@ -116,7 +116,7 @@ export const HARNESSES = {
   },
   campaign: {
     summary: "attacks by one team on the free plan, and their effect on other teams",
-    takes: "over 2 hours",
+    takes: "over an hour",
     count: { of: "seconds of each attack", usual: 60 },
     load: () => import("./campaign/main.ts"),
   },
@@ -125,12 +125,6 @@ export const HARNESSES = {
     takes: "3 minutes",
     count: { of: "seconds of load", usual: 60 },
     load: () => import("./overload/main.ts"),
-  },
-  stalled: {
-    summary: "connections that stall in the middle of a request, and their effect on other clients",
-    takes: "40 seconds",
-    count: { of: "connections", usual: 3_000 },
-    load: () => import("./stalled/main.ts"),
   },
   clients: {
     summary: "clients that generators make from the OpenAPI document compile and read a run",

@@ -1,6 +1,7 @@
 /** Commands of a sequence about alerts: runs that end, rules, silences, and what users do. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
+import { command as anyCommand, defined, restart, sideSequences, withFaults } from "./command.ts";
 import { call } from "./commands.ts";
 import { type AlertPlay, compareAlerts, readJson } from "./alert_running.ts";
 import { act, changeRule, type RuleCall } from "./alert_state.ts";
@@ -8,11 +9,11 @@ import { firingOf, incidentsOf } from "./alert_reads.ts";
 import { settings } from "./alert_settings.ts";
 import { anyMonitorCall, change, pass } from "./monitor_commands.ts";
 import { type MonitorCall, waitingOutcomes } from "./monitor_state.ts";
-import { count, doWork, passAllDeadlines } from "./running.ts";
+import { doWork, passAllDeadlines } from "./running.ts";
 import { type Fields, instant, type Request } from "./shape.ts";
 import type { World } from "./world.ts";
 
-export type AlertCommand = fc.AsyncCommand<AlertPlay, World>;
+const command = anyCommand<AlertPlay>;
 
 const RUN_IDS = Array.from({ length: 12 }, (_, n) => `run_eu_${`${n}`.padStart(32, "0")}`);
 
@@ -24,21 +25,6 @@ const RULE_MS = 3_000;
 
 /** Milliseconds after which everything is looked at. */
 const DUE_MS = 60_000;
-
-function command(
-  name: string,
-  run: (play: AlertPlay, world: World) => Promise<void>,
-  check: (play: Readonly<AlertPlay>) => boolean = () => true,
-): AlertCommand {
-  return {
-    check,
-    async run(play, world) {
-      play.log.push(name);
-      await run(play, world);
-    },
-    toString: () => name,
-  };
-}
 
 /**
  * Runs by number. Heartbeats have their own: an opening that follows one moves its outcome, also past
@@ -116,10 +102,6 @@ const runCall = fc.oneof(
   },
 );
 
-function defined(fields: Fields): Fields {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-}
-
 const afterMs = fc.constantFrom(0, 0, 0, 1, 1, 1_000, 1_000, 61_000, 21_607_000, 93_600_000);
 
 const calls = fc.tuple(runCall, afterMs).map(([make, ms]) =>
@@ -138,12 +120,6 @@ function canBeIdle({ idle_timeout_seconds }: Fields): boolean {
 
 /** The worker does what it can, in spite of faults. */
 const WORK = command("work", (play, world) => withFaults(play, () => world.work()));
-
-/** Only calls about runs and the worker meet faults: what they leave is done without any. */
-async function withFaults(play: AlertPlay, work: () => Promise<void>): Promise<void> {
-  play.meetsFaults = true;
-  await work().finally(() => play.meetsFaults = false);
-}
 
 /** Lets time pass; after a while everything is looked at, as the clock would have done. */
 async function elapse(play: AlertPlay, world: World, ms: number): Promise<void> {
@@ -243,25 +219,19 @@ const absences = fc.constantFrom(62_000, 3_600_000).map((ms) =>
   })
 );
 
-const RESTART = command("restart", async (play, world) => {
-  await world.restart();
-  count(play);
-});
+const RESTART = command("restart", restart);
 
 const COMPARE = command("compare", compareAlerts);
 
-export function alertSequences(commandsMax: number) {
-  const any = fc.oneof(
-    { weight: 60, arbitrary: calls },
-    { weight: 9, arbitrary: fc.constant(WORK) },
-    { weight: 9, arbitrary: rules },
-    { weight: 6, arbitrary: acts },
-    { weight: 4, arbitrary: silences },
-    { weight: 4, arbitrary: monitors },
-    { weight: 6, arbitrary: passes },
-    { weight: 2, arbitrary: absences },
-    { weight: 2, arbitrary: fc.constant(RESTART) },
-    { weight: 3, arbitrary: fc.constant(COMPARE) },
-  );
-  return fc.commands([any], { maxCommands: commandsMax, size: "max" });
-}
+export const alertSequences = sideSequences<AlertPlay>(
+  { weight: 60, arbitrary: calls },
+  { weight: 9, arbitrary: fc.constant(WORK) },
+  { weight: 9, arbitrary: rules },
+  { weight: 6, arbitrary: acts },
+  { weight: 4, arbitrary: silences },
+  { weight: 4, arbitrary: monitors },
+  { weight: 6, arbitrary: passes },
+  { weight: 2, arbitrary: absences },
+  { weight: 2, arbitrary: fc.constant(RESTART) },
+  { weight: 3, arbitrary: fc.constant(COMPARE) },
+);

@@ -3,11 +3,11 @@ import { assertEquals } from "@std/assert";
 import { CHECKS } from "./alert_outcomes.ts";
 import { alertSequences } from "./alert_commands.ts";
 import { type AlertPlay, beginAlerts, CHANNEL, compareAlerts } from "./alert_running.ts";
-import { createPlayer, createSideRun, type Side } from "./side_play.ts";
+import { createPlayer, createRun, type Side } from "./play.ts";
 
 export const ALERTS_SIDE: Side<AlertPlay> = {
   begin: beginAlerts,
-  sequences: alertSequences,
+  ...alertSequences,
   async prepare(world) {
     // Runs that are stuck are looked at each minute, which takes long in days.
     await world.send("DELETE", "/v1/rules/stuck");
@@ -26,4 +26,4 @@ export const ALERTS_SIDE: Side<AlertPlay> = {
 /** Plays the sequence of a seed. */
 export const playAlertSeed = createPlayer(ALERTS_SIDE);
 
-export const run = createSideRun("sim-alerts", playAlertSeed);
+export const run = createRun("sim-alerts", playAlertSeed);

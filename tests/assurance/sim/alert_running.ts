@@ -12,7 +12,6 @@ import { pass } from "./monitor_commands.ts";
 import { DEFAULT_ALERTS } from "./alert_state.ts";
 import type { Alerts } from "./alerts.ts";
 import type { Play } from "./running.ts";
-import type { SidePlay } from "./side_play.ts";
 import type { World } from "./world.ts";
 import type { OpenChannel } from "../../../kv/channels/seal.ts";
 
@@ -26,7 +25,7 @@ export const CHANNEL = {
 };
 
 /** The model's side of a running sequence, with alerts. */
-export interface AlertPlay extends SidePlay {
+export interface AlertPlay extends Play {
   alerts: Alerts;
   /** Silences by slug. */
   readonly silences: Map<string, Silenced>;
@@ -43,7 +42,7 @@ export function beginAlerts(play: Play): AlertPlay {
   const silenced: Silenced[] = [];
   return {
     ...play,
-    ...{ alerts: DEFAULT_ALERTS, meetsFaults: false, silences, silenced, received: [] },
+    ...{ alerts: DEFAULT_ALERTS, silences, silenced, received: [] },
     silence(slug, next, nowMs) {
       const old = silences.get(slug);
       if (old !== undefined) {

@@ -1,5 +1,6 @@
 /** Alert rules of a team in the model: their changes by calls. Imports nothing from the service. */
 import { type Act, type Alerts, groupName, type Rule, type RuleSettings } from "./alerts.ts";
+import { same } from "./shape.ts";
 
 const COMMON = {
   match: { agents: [], customers: [], features: [] },
@@ -66,8 +67,4 @@ export function act(alerts: Alerts, rule: string, group: string | null, act: Act
 
 function byDefault(settings: RuleSettings): Rule {
   return { settings, version: 0, since: 0 };
-}
-
-function same(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -1,4 +1,5 @@
 /** Coverage of the contract's cells: pairs of a run's state and the call that it receives. */
+import { table } from "../../../tools/table.ts";
 import type { Answer, Request, Run, State } from "./shape.ts";
 
 /** States of a run by its stored parts. */
@@ -99,22 +100,11 @@ export class Cells {
     );
   }
 
-  /** Formats the counts as lines of a table. */
-  lines(): string[] {
-    const rows = [
-      ["", ...STATES],
-      ...TRIGGERS.map((trigger) => [
-        trigger,
-        ...STATES.map((state) =>
-          isPossible(state, trigger) ? `${this.#counts.get(`${state}: ${trigger}`) ?? 0}` : "-"
-        ),
-      ]),
-    ];
-    const widths = rows[0]?.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0))) ??
-      [];
-    return rows.map((row) =>
-      row.map((cell, i) => i === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[i] ?? 0))
-        .join("  ")
-    );
+  /** Formats the counts as a table. */
+  table(): string {
+    const cell = (state: StateName, trigger: Trigger) =>
+      isPossible(state, trigger) ? `${this.#counts.get(`${state}: ${trigger}`) ?? 0}` : "-";
+    const rows = TRIGGERS.map((trigger) => [trigger, ...STATES.map((each) => cell(each, trigger))]);
+    return table(["", ...STATES], rows);
   }
 }

@@ -1,16 +1,16 @@
 /** Commands of a sequence about checks: runs, changes of checks, deletions, and restarts. */
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
+import { command as anyCommand, defined, restart, sideSequences, withFaults } from "./command.ts";
 import { call } from "./commands.ts";
 import { type CheckPlay, compareChecks, judged } from "./check_running.ts";
 import { changeCheck, type CheckCall, forget } from "./check_state.ts";
 import { EXPRESSIONS } from "./checks.ts";
 import { pass } from "./monitor_commands.ts";
-import { count } from "./running.ts";
 import { type Fields, instant, type Request } from "./shape.ts";
 import type { World } from "./world.ts";
 
-export type CheckCommand = fc.AsyncCommand<CheckPlay, World>;
+const command = anyCommand<CheckPlay>;
 
 /** Numbers of runs; those from the half on are heartbeats. */
 const RUNS = 10, EVENTS = 16;
@@ -24,21 +24,6 @@ const EVENTS_MS = Date.UTC(2026, 10, 21, 11);
 const runId = (n: number) => `run_eu_${`${n}`.padStart(32, "0")}`;
 const slugs = ["a-first", "b.second", "c_third", "d-fourth"] as const;
 
-function command(
-  name: string,
-  run: (play: CheckPlay, world: World) => Promise<void>,
-  check: (play: Readonly<CheckPlay>) => boolean = () => true,
-): CheckCommand {
-  return {
-    check,
-    async run(play, world) {
-      play.log.push(name);
-      await run(play, world);
-    },
-    toString: () => name,
-  };
-}
-
 /** A run follows from its number. */
 function labelsOf(n: number): Fields {
   return defined({
@@ -46,10 +31,6 @@ function labelsOf(n: number): Fields {
     customer_id: n % 2 === 1 ? "acme" : undefined,
     feature: n % 4 === 1 ? "chat" : undefined,
   });
-}
-
-function defined(fields: Fields): Fields {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 /** Data of an event follow from its number, so that a repeated one is the same. */
@@ -137,12 +118,6 @@ const calls = fc.tuple(runCall, afterMs).map(([make, ms]) => {
   }, ({ deleted }) => !deleted.has(id ?? String(fields.id)));
 });
 
-/** Only calls about runs and the worker meet faults: what they leave is done without any. */
-async function withFaults(play: CheckPlay, work: () => Promise<void>): Promise<void> {
-  play.meetsFaults = true;
-  await work().finally(() => play.meetsFaults = false);
-}
-
 async function elapse(play: CheckPlay, world: World, ms: number): Promise<void> {
   await judged(play, world);
   await pass(play, world, ms);
@@ -181,7 +156,7 @@ const changes = fc.record({
 );
 
 /** Changes a check over the API and in the model; the runs that are judged already stay as they are. */
-export async function change(play: CheckPlay, world: World, sent: CheckCall): Promise<void> {
+async function change(play: CheckPlay, world: World, sent: CheckCall): Promise<void> {
   const { slug, settings } = sent;
   const path = `/v1/checks/${slug}`;
   const { status, text } = settings === null
@@ -218,22 +193,16 @@ const passes = fc.constantFrom(2_000, 65_000, 90_000_000).map((ms) =>
   command(`pass ${ms} ms`, (play, world) => elapse(play, world, ms))
 );
 
-const RESTART = command("restart", async (play, world) => {
-  await world.restart();
-  count(play);
-});
+const RESTART = command("restart", restart);
 
 const COMPARE = command("compare", compareChecks);
 
-export function checkSequences(commandsMax: number) {
-  const any = fc.oneof(
-    { weight: 60, arbitrary: calls },
-    { weight: 10, arbitrary: fc.constant(WORK) },
-    { weight: 20, arbitrary: changes },
-    { weight: 3, arbitrary: deletions },
-    { weight: 5, arbitrary: passes },
-    { weight: 2, arbitrary: fc.constant(RESTART) },
-    { weight: 3, arbitrary: fc.constant(COMPARE) },
-  );
-  return fc.commands([any], { maxCommands: commandsMax, size: "max" });
-}
+export const checkSequences = sideSequences<CheckPlay>(
+  { weight: 60, arbitrary: calls },
+  { weight: 10, arbitrary: fc.constant(WORK) },
+  { weight: 20, arbitrary: changes },
+  { weight: 3, arbitrary: deletions },
+  { weight: 5, arbitrary: passes },
+  { weight: 2, arbitrary: fc.constant(RESTART) },
+  { weight: 3, arbitrary: fc.constant(COMPARE) },
+);

@@ -1,12 +1,12 @@
 /** Plays sequences of commands about checks: `deno task assure sim-checks`. */
 import { checkSequences } from "./check_commands.ts";
 import { beginChecks, type CheckPlay, compareChecks } from "./check_running.ts";
-import { DEFAULT_RULES } from "./play.ts";
-import { createPlayer, createSideRun, type Side } from "./side_play.ts";
+import { createPlayer, createRun, type Side } from "./play.ts";
+import { DEFAULT_RULES } from "./run_play.ts";
 
 export const CHECKS_SIDE: Side<CheckPlay> = {
   begin: beginChecks,
-  sequences: checkSequences,
+  ...checkSequences,
   async prepare(world) {
     // Incidents have a simulation of their own.
     for (const rule of DEFAULT_RULES) await world.send("DELETE", `/v1/rules/${rule}`);
@@ -17,4 +17,4 @@ export const CHECKS_SIDE: Side<CheckPlay> = {
 /** Plays the sequence of a seed. */
 export const playCheckSeed = createPlayer(CHECKS_SIDE);
 
-export const run = createSideRun("sim-checks", playCheckSeed);
+export const run = createRun("sim-checks", playCheckSeed);

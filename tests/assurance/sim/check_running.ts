@@ -5,7 +5,6 @@ import { readJson } from "./alert_running.ts";
 import { type Checks, failedRuns, judgeChanged, NO_CHECKS, statisticsOf } from "./check_state.ts";
 import { type Result } from "./checks.ts";
 import { passAllDeadlines, type Play } from "./running.ts";
-import type { SidePlay } from "./side_play.ts";
 import { type Fields, instant } from "./shape.ts";
 import type { World } from "./world.ts";
 
@@ -16,7 +15,7 @@ const DAYS = "from=2026-11-01&to=2027-01-15";
 const FAILURES_MAX = 20;
 
 /** The model's side of a running sequence, with checks. */
-export interface CheckPlay extends SidePlay {
+export interface CheckPlay extends Play {
   checks: Checks;
   /** Runs that were deleted. */
   readonly deleted: Set<string>;
@@ -24,7 +23,7 @@ export interface CheckPlay extends SidePlay {
 
 /** Adds checks to the initial state of a play. */
 export function beginChecks(play: Play): CheckPlay {
-  return { ...play, checks: NO_CHECKS, meetsFaults: false, deleted: new Set() };
+  return { ...play, checks: NO_CHECKS, deleted: new Set() };
 }
 
 /** Does everything that waits, in the service and in the model. */

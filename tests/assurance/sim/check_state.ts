@@ -1,6 +1,6 @@
 /** Checks of a team in the model, and the results of its runs. Imports nothing from the service. */
 import { type Check, type CheckSettings, dayOf, type Result, resultsOf } from "./checks.ts";
-import { asClosed, type Fields, type Run, type State } from "./shape.ts";
+import { asClosed, type Fields, type Run, same, type State } from "./shape.ts";
 
 /** Checks by slug, and what they said of runs. */
 export interface Checks {
@@ -96,8 +96,4 @@ export function statisticsOf({ results }: Checks, { runs }: State, id: string): 
 export function failedRuns({ results }: Checks): string[] {
   const isFailed = ({ status, severity }: Result) => status === "fail" && severity === "fail";
   return Object.entries(results).filter(([, all]) => all.some(isFailed)).map(([id]) => id).sort();
-}
-
-function same(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -3,11 +3,12 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { checkBatch, checkGuard } from "./budgets.ts";
 import { checkAll, checkAnswer, checkMinted } from "./check.ts";
+import { type Command, command, restart } from "./command.ts";
 import { step } from "./model.ts";
 import { anyMonitorCall, change, pass, passed } from "./monitor_commands.ts";
-import { type MonitorCall, waitingOutcomes } from "./monitor_state.ts";
+import { waitingOutcomes } from "./monitor_state.ts";
 import { runOfPing } from "./pings.ts";
-import { count, doWork, passAllDeadlines, type Play } from "./running.ts";
+import { doWork, passAllDeadlines, type Play } from "./running.ts";
 import { anyRequest, type Change, changed, changes, RUN_IDS } from "./requests.ts";
 import type { Answer, Request } from "./shape.ts";
 import { send, type WireAnswer } from "./wire.ts";
@@ -15,9 +16,6 @@ import type { World } from "./world.ts";
 
 /** Maximum attempts of one call: more than there are faults in a sequence. */
 const ATTEMPTS_MAX = 100;
-
-/** One action on both the service and the model. */
-export type Command = fc.AsyncCommand<Play, World>;
 
 /** Probability that a call is sent twice at once, where several instances receive it. */
 const TWICE = 1 / 4;
@@ -82,100 +80,38 @@ function isUnnamed({ call, fields }: Request): boolean {
 }
 
 /** A call that is created during execution, after the clock has advanced. */
-class Call implements Command {
-  constructor(
-    readonly what: string,
-    readonly afterMs: number,
-    readonly make: (history: readonly Request[]) => Request | undefined,
-  ) {}
-
-  check({ history, isFaulty }: Readonly<Play>): boolean {
-    const request = this.make(history);
-    // A call without an id cannot be checked if its response is lost: it may or may not be stored.
-    return request !== undefined &&
-      !(isFaulty && (isUnnamed(request) || createsMonitor(request)));
-  }
-
-  async run(play: Play, world: World): Promise<void> {
-    const request = this.make(play.history);
+function callCommand(
+  what: string,
+  afterMs: number,
+  make: (history: readonly Request[]) => Request | undefined,
+): Command {
+  return command(`${what} after ${afterMs} ms`, async (play, world) => {
+    const request = make(play.history);
     assert(request !== undefined);
-    play.log.push(`${this} ${JSON.stringify(request)}`);
-    world.nowMs += this.afterMs;
+    play.log.push(JSON.stringify(request));
+    world.nowMs += afterMs;
     // Outcomes that wait together are counted in any order, which shows in the flips.
     const isWaiting = waitingOutcomes(play.state).length > 0;
     if (isWaiting || createsMonitor(request)) await doWork(play, world);
     await call(play, world, request);
-  }
-
-  toString(): string {
-    return `${this.what} after ${this.afterMs} ms`;
-  }
+  }, ({ history, isFaulty }) => {
+    const request = make(history);
+    // A call without an id cannot be checked if its response is lost: it may or may not be stored.
+    return request !== undefined && !(isFaulty && (isUnnamed(request) || createsMonitor(request)));
+  });
 }
 
-const RESTART: Command = {
-  check: () => true,
-  async run(play, world) {
-    play.log.push("restart");
-    play.cells.restart(play.state, RUN_IDS);
-    await world.restart();
-    // Its guard reads the budgets before the next call.
-    await world.send("POST", "/v1/guard/check");
-    // The next process aggregates the runs that the last one left.
-    count(play);
-  },
-  toString: () => "restart",
-};
+const RESTART = command("restart", async (play, world) => {
+  play.cells.restart(play.state, RUN_IDS);
+  await restart(play, world);
+  // Its guard reads the budgets before the next call.
+  await world.send("POST", "/v1/guard/check");
+});
 
-/** Changes a monitor after the clock has advanced. */
-class ChangeMonitor implements Command {
-  constructor(readonly afterMs: number, readonly call: MonitorCall) {}
-
-  check(): boolean {
-    return true;
-  }
-
-  async run(play: Play, world: World): Promise<void> {
-    play.log.push(`${this}`);
-    world.nowMs += this.afterMs;
-    await change(play, world, this.call);
-  }
-
-  toString(): string {
-    return `${JSON.stringify(this.call)} after ${this.afterMs} ms`;
-  }
-}
-
-/** The time passes, with the clock or without it, and then all deadlines are handled. */
-class PassDeadlines implements Command {
-  constructor(readonly afterMs: number, readonly isAbsent: boolean) {}
-
-  /** After a fault, the deadlines may be handled later than now. */
-  check({ isFaulty }: Readonly<Play>): boolean {
-    return !isFaulty;
-  }
-
-  async run(play: Play, world: World): Promise<void> {
-    play.log.push(`${this}`);
-    if (this.isAbsent) {
-      world.nowMs += this.afterMs;
-      await passAllDeadlines(play, world);
-    } else await pass(play, world, this.afterMs);
-  }
-
-  toString(): string {
-    return `${this.isAbsent ? "look" : "pass"} ${this.afterMs} ms`;
-  }
-}
-
-const COMPARE: Command = {
-  check: () => true,
-  async run(play, world) {
-    play.log.push("compare everything");
-    play.state = await checkAll(world, play.state, play.revisions);
-    await checkGuard(play, world);
-  },
-  toString: () => "compare everything",
-};
+const COMPARE = command("compare everything", async (play, world) => {
+  play.state = await checkAll(world, play.state, play.revisions);
+  await checkGuard(play, world);
+});
 
 const afterMs = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(0, 0, 1, 1_000) },
@@ -183,18 +119,32 @@ const afterMs = fc.oneof(
   { weight: 1, arbitrary: fc.constant(10 * 86_400_000) },
 );
 
-const deadlines = fc.constantFrom(0, 59_000, 62_000, 62_000, 3_600_000)
-  .map((ms): Command => new PassDeadlines(ms, true));
-const passes = passed.map((ms): Command => new PassDeadlines(ms, false));
-const monitors = fc.tuple(afterMs, anyMonitorCall)
-  .map(([ms, call]): Command => new ChangeMonitor(ms, call));
+/** After a fault, the deadlines may be handled later than now. */
+const isSound = ({ isFaulty }: Readonly<Play>) => !isFaulty;
+
+/** Time that passes without the clock, and with it; then all deadlines are handled. */
+const deadlines = fc.constantFrom(0, 59_000, 62_000, 62_000, 3_600_000).map((ms) =>
+  command(`look ${ms} ms`, async (play, world) => {
+    world.nowMs += ms;
+    await passAllDeadlines(play, world);
+  }, isSound)
+);
+const passes = passed.map((ms) =>
+  command(`pass ${ms} ms`, (play, world) => pass(play, world, ms), isSound)
+);
+const monitors = fc.tuple(afterMs, anyMonitorCall).map(([ms, call]) =>
+  command(`${JSON.stringify(call)} after ${ms} ms`, async (play, world) => {
+    world.nowMs += ms;
+    await change(play, world, call);
+  })
+);
 const fresh = fc.tuple(afterMs, anyRequest)
-  .map(([ms, request]): Command => new Call("call", ms, () => request));
+  .map(([ms, request]) => callCommand("call", ms, () => request));
 const again = fc.tuple(afterMs, fc.nat(1_000))
-  .map(([ms, n]): Command => new Call("again", ms, (history) => history[n % history.length]));
-const mutated = fc.tuple(afterMs, fc.nat(1_000), changes).map(([ms, n, change]): Command => {
+  .map(([ms, n]) => callCommand("again", ms, (history) => history[n % history.length]));
+const mutated = fc.tuple(afterMs, fc.nat(1_000), changes).map(([ms, n, change]) => {
   const make = (history: readonly Request[]) => mutate(history[n % history.length], change);
-  return new Call(`changed (${change.what})`, ms, make);
+  return callCommand(`changed (${change.what})`, ms, make);
 });
 
 function mutate(request: Request | undefined, change: Change): Request | undefined {

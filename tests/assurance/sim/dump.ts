@@ -10,44 +10,16 @@ import type { World } from "./world.ts";
 
 /** Key families other than runs, agents and counters that may exist when the worker is idle. */
 const OTHER_FAMILIES = new Set([
-  "format",
-  "first_team",
-  "team",
-  "credential",
-  "team_credential",
-  "rate",
-  "rollup",
-  "rollup_day",
-  "rollup_version",
-  "change",
-  "run_by",
-  "expiry",
-  "block",
-  "agent_activity",
-  "audit_log",
-  "receipt",
-  "clock",
-  "work",
-  "monitor",
-  "flip",
-  "config",
-  "alert",
-  "alert_state",
-  "incident",
-  "incident_at",
-  "open_incident",
-  "open_pings",
+  ..."format first_team team credential team_credential rate rollup rollup_day rollup_version"
+    .split(" "),
+  ..."change run_by expiry block agent_activity audit_log receipt clock work monitor flip".split(
+    " ",
+  ),
+  ..."config alert alert_state incident incident_at open_incident open_pings".split(" "),
 ]);
 
 /** Parts of a run that are derived from others; the integrity check covers them. */
-const DERIVED = new Set([
-  "ledger",
-  "summary",
-  "price",
-  "prices",
-  "score",
-  "incidents",
-]);
+const DERIVED = new Set("ledger summary price prices score incidents".split(" "));
 
 /** A run as far as it is read. */
 interface StoredRun {

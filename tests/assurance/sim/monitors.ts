@@ -4,6 +4,7 @@
  */
 import { expectedAfter } from "./schedules.ts";
 import type { Absence, Flip, Monitor, MonitorSettings, MonitorState, Outcome } from "./shape.ts";
+import { same } from "./shape.ts";
 
 /** Longest absence whose length is added to a postponed deadline, in milliseconds. */
 const POSTPONE_MS_MAX = 900_000;
@@ -253,8 +254,4 @@ function byArrival(a: Outcome, b: Outcome): number {
 
 function lastOf(outcomes: readonly Outcome[]): number | null {
   return outcomes.length === 0 ? null : Math.max(...outcomes.map(({ at }) => at));
-}
-
-function same(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -1,7 +1,7 @@
 /** A running sequence: the model's side, and the work in between that both sides do. */
-import type fc from "fast-check";
 import type { Cells } from "./cells.ts";
 import type { Revisions } from "./check.ts";
+import type { Command } from "./command.ts";
 import { passDeadlines } from "./model.ts";
 import { countOutcomes } from "./monitor_state.ts";
 import type { Request, State } from "./shape.ts";
@@ -16,6 +16,8 @@ export interface Play {
   readonly cells: Cells;
   /** True if the sequence's commits meet faults. */
   readonly isFaulty: boolean;
+  /** True while commits may meet faults. */
+  meetsFaults: boolean;
   /** True if the world has the budgets of the model. */
   readonly hasBudgets: boolean;
   /** Executed commands, to explain a failure. */
@@ -24,8 +26,8 @@ export interface Play {
 
 /** Returns commands after each of which all work is done. */
 export function withWorkDone<Played extends Play>(
-  commands: Iterable<fc.AsyncCommand<Played, World>>,
-): fc.AsyncCommand<Played, World>[] {
+  commands: Iterable<Command<Played>>,
+): Command<Played>[] {
   return Array.from(commands, (command) => ({
     check: (play) => command.check(play),
     async run(play, world) {

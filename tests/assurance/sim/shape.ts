@@ -181,3 +181,8 @@ export interface Monitor {
   readonly pause: { readonly until: number | null; readonly sticky: boolean } | null;
   readonly flips: readonly Flip[];
 }
+
+/** Returns true if two values are the same JSON. */
+export function same(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}

@@ -11,9 +11,8 @@ import { OPERATOR_KEY } from "../../support/harness/operator.ts";
 import type { AssuranceOptions } from "../assurance.ts";
 import { ALERTS_SIDE } from "../sim/alert_play.ts";
 import { CHECKS_SIDE } from "../sim/check_play.ts";
-import type { Observer } from "../sim/observer.ts";
-import { observeSeed } from "../sim/play.ts";
-import { observeSide } from "../sim/side_play.ts";
+import { observe, type Observer } from "../sim/play.ts";
+import { RUNS_SIDE } from "../sim/run_play.ts";
 import type { World, WorldCall, WorldResponse } from "../sim/world.ts";
 import { Determined } from "./determined.ts";
 import { numbering } from "./names.ts";
@@ -41,9 +40,9 @@ const PLAYS: readonly (readonly [
   name: string,
   play: (seed: number, observer: Observer) => Promise<void>,
 ])[] = [
-  ["runs", observeSeed],
-  ["alerts", (seed, observer) => observeSide(ALERTS_SIDE, seed, observer)],
-  ["checks", (seed, observer) => observeSide(CHECKS_SIDE, seed, observer)],
+  ["runs", (seed, observer) => observe(RUNS_SIDE, seed, observer)],
+  ["alerts", (seed, observer) => observe(ALERTS_SIDE, seed, observer)],
+  ["checks", (seed, observer) => observe(CHECKS_SIDE, seed, observer)],
 ];
 
 /** Makes at least `count` calls, the same ones each time; returns the digest of what happened. */
