@@ -14,22 +14,9 @@ const FINAL_MS_MAX = 30_000, POLL_MS = 50;
  * the last use of a session, every half hour.
  */
 const CHANGED_BY_TIME: ReadonlySet<unknown> = new Set([
-  "session",
-  "clock",
-  "work",
-  "monitor",
-  "flip",
-  "rollup_version",
-  "alert",
-  "alert_state",
-  "incident",
-  "incident_at",
-  "open_incident",
-  "delivery",
-  "delivery_at",
-  "dead_delivery",
-  "delivery_queue",
-  "channel_health",
+  ..."session clock work monitor flip rollup_version alert alert_state incident".split(" "),
+  ..."incident_at open_incident delivery delivery_at dead_delivery delivery_queue channel_health"
+    .split(" "),
 ]);
 
 /** A running service over an empty file. Always `await using`. */

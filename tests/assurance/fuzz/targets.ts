@@ -5,6 +5,8 @@ import { write } from "./requests.ts";
 import { AUTH } from "../../support/harness/raw_socket.ts";
 import type { Shot } from "./shot.ts";
 
+const SLASHES = ["%2F", "%2f", "//", "/./", "/x/../", "/%2e/", "/x/%2E%2e/", "\\", "%5C"] as const;
+
 /** Returns a valid request whose path is rewritten to another path, or to none of the service's. */
 export function disguised(random: Random): Shot {
   const draft = withPath(random);
@@ -13,17 +15,7 @@ export function disguised(random: Random): Shot {
   const [before, after] = at > 0
     ? [draft.path.slice(0, at), draft.path.slice(at + 1)]
     : [first, rest.slice(1)];
-  const slash = random.pick([
-    "%2F",
-    "%2f",
-    "//",
-    "/./",
-    "/x/../",
-    "/%2e/",
-    "/x/%2E%2e/",
-    "\\",
-    "%5C",
-  ]);
+  const slash = random.pick(SLASHES);
   const path = random.pick<() => string>([
     () => `${before}${slash}${after}`,
     () => `${before}${slash}${after}`,

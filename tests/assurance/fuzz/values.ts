@@ -78,42 +78,18 @@ export function oddQueryValue(random: Random): string {
 }
 
 const encoder = new TextEncoder();
-const JSON_MARKS = [
-  "{",
-  "}",
-  "[",
-  "]",
-  '"',
-  ",",
-  ":",
-  "\\",
-  "'",
-  "/",
-  "*",
-  "#",
-  "0",
-  "e",
-  "-",
-  ".",
-];
 const ODD_CHARS = [
-  "\0",
-  "\n",
-  "\r",
-  "\t",
-  "\u2028",
-  "\ufeff",
-  "\u00a0",
-  "\x7f",
-  "\u{1f600}",
-  "\\u",
+  ...[..."{}[]\",:\\'/*#0e-."],
+  ...["\0", "\n", "\r", "\t", "\u2028", "\ufeff", "\u00a0", "\x7f", "\u{1f600}", "\\u"],
 ];
+
+const ODD_NUMBERS = ["NaN", "01", "+1", "1.", ".5", "0x1", "1e", "--1"] as const;
 
 /** Damages JSON text; the result is usually not JSON. */
 export function damagedJson(random: Random, text: string): Uint8Array {
   const at = random.int(0, text.length);
   const to = Math.min(text.length, at + random.int(1, 12));
-  const char = random.pick([...JSON_MARKS, ...ODD_CHARS] as unknown as [string, ...string[]]);
+  const char = random.pick(ODD_CHARS as [string, ...string[]]);
   const damaged = random.pick<() => string>([
     () => text.slice(0, at),
     () => text.slice(at),
@@ -130,11 +106,7 @@ export function damagedJson(random: Random, text: string): Uint8Array {
     () => `/* */${text}`,
     () => `{"a":`.repeat(random.int(1, 2_000)) + text,
     () => `${"[".repeat(random.int(1, 100_000))}`,
-    () =>
-      text.replace(
-        /:/,
-        () => `:${random.pick(["NaN", "01", "+1", "1.", ".5", "0x1", "1e", "--1"])}`,
-      ),
+    () => text.replace(/:/, () => `:${random.pick(ODD_NUMBERS)}`),
     () => " ".repeat(random.int(1, 2_000)) + text,
   ])();
   const bytes = encoder.encode(damaged);
