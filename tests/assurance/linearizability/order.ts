@@ -44,7 +44,7 @@ export function findContradiction<B extends Before>(
     }
   }
   if (ready.length === steps.length) return null;
-  return shortestCycle(befores.filter(({ from, to }) => open[from] !== 0 && open[to] !== 0));
+  return cycleIn(befores.filter(({ from, to }) => open[from] !== 0 && open[to] !== 0));
 }
 
 /** Returns the chain that delayed a step, from the step that began too late. */
@@ -56,33 +56,11 @@ function chainTo<B extends Before>(step: number, causes: ReadonlyMap<number, B>)
   return chain;
 }
 
-function shortestCycle<B extends Before>(befores: readonly B[]): readonly B[] {
-  const after = Map.groupBy(befores, ({ from }) => from);
-  let shortest: readonly B[] = befores;
-  for (const start of after.keys()) {
-    const cycle = cycleThrough(start, after);
-    if (cycle !== null && cycle.length < shortest.length) shortest = cycle;
-  }
-  return shortest;
-}
-
-/** Follows predecessors of a step until the walk returns to it. */
-function cycleThrough<B extends Before>(
-  start: number,
-  after: ReadonlyMap<number, readonly B[]>,
-): readonly B[] | null {
-  const causes = new Map<number, B>();
-  const reached = [start];
-  for (const step of reached) {
-    for (const before of after.get(step) ?? []) {
-      if (before.to === start) {
-        causes.delete(start);
-        return [...chainTo(step, causes), before];
-      }
-      if (causes.has(before.to)) continue;
-      causes.set(before.to, before);
-      reached.push(before.to);
-    }
-  }
-  return null;
+/** Returns a cycle of steps, each of which waits for another one of `befores`. */
+function cycleIn<B extends Before>(befores: readonly B[]): B[] {
+  const causes = new Map(befores.map((before) => [before.to, before]));
+  const walk: B[] = [];
+  let [next] = causes.values();
+  for (; next !== undefined && !walk.includes(next); next = causes.get(next.from)) walk.push(next);
+  return next === undefined ? walk : walk.slice(walk.indexOf(next)).reverse();
 }
