@@ -1,6 +1,6 @@
 /** Command line and types shared by the assurance harnesses. */
-import type { Io } from "../../tools/command.ts";
-import { parseOptions, UsageError } from "../../tools/command.ts";
+import { type Io, parseOptions, UsageError } from "../../tools/command.ts";
+import { number } from "../../tools/table.ts";
 
 /** Options of one harness run. */
 export interface AssuranceOptions {
@@ -62,6 +62,31 @@ export function commandOf(
   { count, seed }: Pick<AssuranceOptions, "count" | "seed">,
 ): string {
   return `deno task assure ${name} --seed=${seed} --count=${count}`;
+}
+
+/** Does something in a folder, which is kept if a promise was broken; returns whether none was. */
+export async function inKeptFolder(
+  seed: string,
+  io: Io,
+  work: (folder: string) => Promise<void>,
+): Promise<boolean> {
+  const folder = await Deno.makeTempDir({ prefix: "runledger-" });
+  try {
+    await work(folder);
+  } catch (error) {
+    io.fail(error instanceof Error ? error.stack ?? error.message : String(error));
+    io.fail(`Its files are in ${folder}; seed ${seed}`);
+    return false;
+  }
+  await Deno.remove(folder, { recursive: true });
+  return true;
+}
+
+/** Formats the median, upper percentiles and maximum of milliseconds. */
+export function distribution(times: readonly number[]): string {
+  const sorted = times.toSorted((a, b) => a - b);
+  const at = (part: number) => number(sorted[Math.ceil(sorted.length * part) - 1] ?? NaN);
+  return `p50 ${at(0.5)} ms, p90 ${at(0.9)} ms, p99 ${at(0.99)} ms, at most ${at(1)} ms`;
 }
 
 function countOf(text: string): number {

@@ -6,7 +6,7 @@
 import { DRAIN_MS_MAX } from "../../../domain/core/limits.ts";
 import { number } from "../../../tools/table.ts";
 import { createProgress, type Io } from "../../../tools/command.ts";
-import { type AssuranceOptions, commandOf } from "../assurance.ts";
+import { type AssuranceOptions, commandOf, distribution, inKeptFolder } from "../assurance.ts";
 import { Random } from "../../../tools/random.ts";
 import { Rounds } from "./rounds.ts";
 
@@ -42,7 +42,7 @@ async function killRound(
   let repricing: Promise<void> | undefined;
   if (random.chance(REPRICED)) {
     await rounds.reached(random.int(0, acknowledged));
-    repricing = rounds.price.ask(rounds.access);
+    repricing = rounds.book.price.ask(rounds.access);
   }
   await rounds.end("SIGKILL", acknowledged);
   await repricing;
@@ -83,7 +83,11 @@ async function crash(folder: string, count: number, seed: string, io: Io): Promi
 }
 
 /** Prints the results; any other difference has already thrown. */
-function report({ metrics, totals }: Rounds, { marks, stopMs }: Measurements, io: Io): void {
+function report(
+  { metrics, book: { totals } }: Rounds,
+  { marks, stopMs }: Measurements,
+  io: Io,
+): void {
   const { acknowledged, inDoubt, storedInDoubt, resent, readyMs } = metrics;
   io.out(`${number(acknowledged)} acknowledged calls: 0 lost, 0 doubled, 0 partial`);
   io.out(`${number(inDoubt)} events in doubt after a kill, of which ${storedInDoubt} were stored`);
@@ -97,25 +101,9 @@ function report({ metrics, totals }: Rounds, { marks, stopMs }: Measurements, io
   if (slow > 0) io.out(`${slow} starts took more than ${READY_MS_MAX} ms: was the machine busy?`);
 }
 
-/** Formats the median, upper percentiles and maximum. */
-function distribution(times: readonly number[]): string {
-  const sorted = times.toSorted((a, b) => a - b);
-  const at = (part: number) => number(sorted[Math.ceil(sorted.length * part) - 1] ?? NaN);
-  return `p50 ${at(0.5)} ms, p90 ${at(0.9)} ms, p99 ${at(0.99)} ms, at most ${at(1)} ms`;
-}
-
 /** Runs `count` rounds; keeps the ledger if a promise was broken. */
-export async function run(options: AssuranceOptions, io: Io): Promise<boolean> {
+export function run(options: AssuranceOptions, io: Io): Promise<boolean> {
   const { count, seed } = options;
   io.out(commandOf("crash", options));
-  const folder = await Deno.makeTempDir({ prefix: "runledger-" });
-  try {
-    await crash(folder, count, seed, io);
-    await Deno.remove(folder, { recursive: true });
-    return true;
-  } catch (error) {
-    io.fail(error instanceof Error ? error.stack ?? error.message : String(error));
-    io.fail(`The ledger is in ${folder}; seed ${seed}`);
-    return false;
-  }
+  return inKeptFolder(seed, io, (folder) => crash(folder, count, seed, io));
 }

@@ -7,22 +7,11 @@ import { assert, assertEquals } from "@std/assert";
 import { Load } from "../../support/harness/load.ts";
 import { assertRollupsAddUp } from "../../support/builders/stored_runs.ts";
 import { type Ended, Process, type Settings } from "../../support/harness/process.ts";
-import { costOfOthers, DAYS, totalsOf } from "../../support/builders/scripts.ts";
 import { withStore } from "../../support/harness/temp_store.ts";
-import {
-  type Access,
-  addTotals,
-  assertTotals,
-  assertUsage,
-  assertVerified,
-  noTotals,
-} from "../../support/oracles/totals.ts";
-import { NewPrice } from "./new_price.ts";
+import { type Access, assertUsage, assertVerified } from "../../support/oracles/totals.ts";
+import { Book, isDefect } from "./book.ts";
 
 const KEY = `apk_eu_${"c4".repeat(16)}`;
-
-/** Run numbers reserved for each load. */
-const RUNS_PER_LOAD = 1_000_000;
 
 /** Totals of all rounds. */
 export interface RoundMetrics {
@@ -46,19 +35,11 @@ export class Rounds implements AsyncDisposable {
     inDoubt: 0,
     storedInDoubt: 0,
   };
-  /** Expected totals of all certain calls, except those of models that may get a price. */
-  readonly totals = noTotals();
+  readonly book = new Book();
   readonly path: string;
   readonly #settings: Settings;
-  readonly #verified: { readonly load: Load; readonly runs: number }[] = [];
-  /** Calls of the current unpriced model, and their cost once it has a price. */
-  unpriced = { calls: 0, cost: 0 };
-  /** Price of the model that has none yet; the next model replaces it after the repricing. */
-  price = new NewPrice("model-0");
   #process: Process | null = null;
   #load: { readonly load: Load; readonly running: Promise<void> } | null = null;
-  #loads = 0;
-  #models = 1;
 
   constructor(folder: string, settings: Settings = {}) {
     this.path = `${folder}/test.kv`;
@@ -89,7 +70,7 @@ export class Rounds implements AsyncDisposable {
 
   /** Lets clients write until the service ends. */
   load(): void {
-    const load = this.#newLoad();
+    const load = this.book.newLoad();
     this.#load = { load, running: load.run(this.access) };
   }
 
@@ -106,10 +87,10 @@ export class Rounds implements AsyncDisposable {
 
   /** Lets clients write `runs` runs, all of them acknowledged. */
   async fill(runs: number): Promise<void> {
-    const load = this.#newLoad();
+    const load = this.book.newLoad();
     await load.run(this.access, { runs });
     await load.resend(this.access);
-    this.#replaceLoad(load);
+    this.book.add(load);
   }
 
   /** Waits until `acknowledged` calls are acknowledged, then ends the service. */
@@ -121,7 +102,7 @@ export class Rounds implements AsyncDisposable {
     this.#process = null;
     await running;
     this.metrics.acknowledged += load.acknowledged;
-    assertNoDefects(ended.stdout);
+    assertEquals(ended.stdout.split("\n").filter(isDefect), []);
     return ended;
   }
 
@@ -132,37 +113,15 @@ export class Rounds implements AsyncDisposable {
     if (load !== undefined) {
       assertEquals(load.misanswered, []);
       const { stored, acknowledged, sent } = await load.verify(access);
-      await assertUsage(access, this.totals.counted + stored);
+      await assertUsage(access, this.book.totals.counted + stored);
       this.metrics.inDoubt += sent - acknowledged;
       this.metrics.storedInDoubt += stored - acknowledged;
       // This process finishes the last process's work without any write call.
       await load.untilFinal(access);
       this.metrics.resent += await load.resend(access);
-      this.#replaceLoad(load);
+      this.book.add(load);
     }
-    await this.price.reprice(access);
-    if (this.price.state === "done") {
-      this.totals.cost += this.unpriced.cost;
-      this.totals.unpriced -= this.unpriced.calls;
-      this.unpriced = { calls: 0, cost: 0 };
-      this.price = new NewPrice(`model-${this.#models++}`);
-    }
-    await assertTotals(access, DAYS, this.totals);
-  }
-
-  /** Records the totals of a load without doubt, and forgets its runs. */
-  #replaceLoad(load: Load): void {
-    for (const script of load.scripts) {
-      const totals = totalsOf(script);
-      addTotals(this.totals, totals);
-      this.unpriced.calls += totals.unpriced;
-      this.unpriced.cost += costOfOthers(script);
-    }
-    this.#verified.push({ load: new Load(load.first, load.model), runs: load.scripts.length });
-  }
-
-  #newLoad(): Load {
-    return new Load(RUNS_PER_LOAD * this.#loads++, this.price.model);
+    await this.book.check(access);
   }
 
   /**
@@ -190,25 +149,16 @@ export class Rounds implements AsyncDisposable {
 
   /** Recomputes all totals from the runs while the service runs. */
   async audit(): Promise<void> {
-    await assertVerified(this.path, this.totals);
+    await assertVerified(this.path, this.book.totals);
   }
 
   /** Reads every run of all rounds again. */
   async verifyAll(): Promise<void> {
-    for (const { load: { first, model }, runs } of this.#verified) {
-      const { stored, sent } = await Load.acknowledged(first, model, runs).verify(this.access);
-      assertEquals(stored, sent);
-    }
+    await this.book.verifyAll(this.access);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#process?.[Symbol.asyncDispose]();
     await this.#load?.running.catch(() => {});
   }
-}
-
-/** A single slow store operation is no defect; any other logged failure is. */
-function assertNoDefects(log: string): void {
-  const failures = log.split("\n").filter((line) => line.includes('"failure"'));
-  assertEquals(failures.filter((line) => !/StorageUnavailable|Overloaded/.test(line)), []);
 }

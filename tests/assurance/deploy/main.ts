@@ -5,7 +5,7 @@
  */
 import { number } from "../../../tools/table.ts";
 import { createProgress, type Io } from "../../../tools/command.ts";
-import { type AssuranceOptions, commandOf } from "../assurance.ts";
+import { type AssuranceOptions, commandOf, distribution } from "../assurance.ts";
 import { measureDeadline } from "./deadline.ts";
 import { KillRounds } from "./kill_rounds.ts";
 
@@ -92,12 +92,6 @@ function report(measurements: Measurements, io: Io): void {
   io.out(`crons that made all costs final: ${distribution(cronMs)}`);
   io.out(`a monitor was down ${number(downMs)} ms after its deadline, which crons alone notice`);
   io.out(`at most ${number(peakMb)} MB resident`);
-}
-
-function distribution(times: readonly number[]): string {
-  const sorted = times.toSorted((a, b) => a - b);
-  const median = sorted[sorted.length >> 1] ?? NaN;
-  return `p50 ${number(median)} ms, at most ${number(sorted.at(-1) ?? NaN)} ms`;
 }
 
 /** Kills `count` instances; returns false if a promise was broken. */

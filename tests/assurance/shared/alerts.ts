@@ -5,7 +5,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { runId } from "../../support/builders/requests.ts";
 import type { Random } from "../../../tools/random.ts";
-import { certain } from "./calls.ts";
+import { certain, listed } from "./calls.ts";
 import type { Cluster } from "./cluster.ts";
 import { Receiver } from "./receiver.ts";
 import { pause, put, type RunCalls, underKills } from "./under_kills.ts";
@@ -82,13 +82,13 @@ async function checkMessages(
   ended: readonly string[],
 ): Promise<number> {
   const startedMs = performance.now();
-  let deliveries = await listed(cluster, "deliveries", "");
+  let deliveries = await listed(cluster.access, "deliveries");
   while (deliveries.some(({ state }) => state !== "delivered")) {
     const states = deliveries.map(({ state }) => state).filter((state) => state !== "delivered");
     assert(performance.now() - startedMs < DELIVERED_MS_MAX, `still ${states}`);
     assert(!states.includes("dead") && !states.includes("cancelled"), `${states}`);
     await pause(PAUSE_MS);
-    deliveries = await listed(cluster, "deliveries", "");
+    deliveries = await listed(cluster.access, "deliveries");
   }
   const arrived = [...new Set(messages.map(({ id }) => id))];
   assertEquals(arrived.toSorted(), deliveries.map(({ id }) => id).sort(), "deliveries");
@@ -105,21 +105,7 @@ function beatsOf(bodies: readonly { readonly id: string }[]): RunCalls[] {
 }
 
 function incidents(cluster: Cluster, state: string) {
-  return listed(cluster, "incidents", `&state=${state}&rule=failures`);
-}
-
-/** Reads a list page by page. */
-// deno-lint-ignore no-explicit-any -- rows of a response
-async function listed(cluster: Cluster, list: string, query: string): Promise<any[]> {
-  const items = [];
-  for (let after = "";;) {
-    const path = `/v1/${list}?limit=500${query}${after}`;
-    const { status, json } = await certain(cluster.access, "GET", path);
-    assertEquals(status, 200, JSON.stringify(json));
-    items.push(...json[list]);
-    if (json.cursor === null) return items;
-    after = `&cursor=${encodeURIComponent(json.cursor)}`;
-  }
+  return listed(cluster.access, "incidents", `&state=${state}&rule=failures`);
 }
 
 function shuffled<T>(items: readonly T[], random: Random): T[] {

@@ -55,3 +55,16 @@ export async function once(
     throw error;
   }
 }
+
+/** Reads a list page by page. */
+// deno-lint-ignore no-explicit-any -- rows of a response
+export async function listed(access: Access, list: string, query = ""): Promise<any[]> {
+  const items = [];
+  for (let after = "";;) {
+    const { status, json } = await certain(access, "GET", `/v1/${list}?limit=100${query}${after}`);
+    assert(status === 200, JSON.stringify(json));
+    items.push(...json[list]);
+    if (json.cursor === null) return items;
+    after = `&cursor=${encodeURIComponent(json.cursor)}`;
+  }
+}

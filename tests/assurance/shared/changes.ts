@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { runId } from "../../support/builders/requests.ts";
 import type { Access } from "../../support/oracles/totals.ts";
-import { certain, once } from "./calls.ts";
+import { certain, listed, once } from "./calls.ts";
 import { type Cluster, type Faults, NO_FAULTS, OPERATOR_KEY } from "./cluster.ts";
 
 const FAULTS: Faults = { lost: 0.2, unavailable: 0.05, jitterMs: 5 };
@@ -14,18 +14,6 @@ const ROTATIONS = 3;
 interface Outcomes {
   known: number;
   unknown: number;
-}
-
-/** Reads a list page by page. */
-async function listed(access: Access, path: string, field: string) {
-  const items = [];
-  for (let after = "";;) {
-    const { status, json } = await certain(access, "GET", `${path}?limit=100${after}`);
-    assertEquals(status, 200, JSON.stringify(json));
-    items.push(...json[field]);
-    if (json.cursor === null) return items;
-    after = `&cursor=${encodeURIComponent(json.cursor)}`;
-  }
 }
 
 /** Fails unless a secret is accepted: an unknown run is answered 404. */
@@ -120,9 +108,9 @@ export async function changes(cluster: Cluster, count: number): Promise<string> 
     },
     key: OPERATOR_KEY,
   };
-  const keys = Map.groupBy(await listed(access, "/v1/keys", "keys"), ({ name }) => name);
+  const keys = Map.groupBy(await listed(access, "keys"), ({ name }) => name);
   for (const [name, expected] of keyCounts) assertEquals(keys.get(name)?.length, expected, name);
-  const made = Map.groupBy(await listed(operator, "/v1/teams", "teams"), ({ name }) => name);
+  const made = Map.groupBy(await listed(operator, "teams"), ({ name }) => name);
   for (const name of teams) assertEquals(made.get(name)?.length, 1, name);
   cluster.assertNoDefects();
   return `${outcomes.known} changes of keys, teams and rates, each once; ` +

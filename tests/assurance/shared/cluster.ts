@@ -11,6 +11,7 @@ import { type Fate, KvProxy, type ProxyRequest } from "../../support/fakes/kv_pr
 import { Process, type Settings } from "../../support/harness/process.ts";
 import type { Access } from "../../support/oracles/totals.ts";
 import type { Random } from "../../../tools/random.ts";
+import { isDefect } from "../crash/book.ts";
 
 /** The first team's key. */
 const KEY = `apk_eu_${"5a".repeat(16)}`;
@@ -29,9 +30,8 @@ export interface Faults {
 /** No faults. */
 export const NO_FAULTS: Faults = { lost: 0, unavailable: 0, jitterMs: 0 };
 
-/** First parts of keys as a request's body has them. */
+/** First part of the key of the lease, as a request's body has it. */
 const LEASE = "\x02lease\x00";
-const PENDING = ["dirty", "work", "purge"].map((part) => `\x02${part}`);
 
 /** One instance of the service. */
 export class Instance {
@@ -39,8 +39,6 @@ export class Instance {
   process: Process | null = null;
   /** Time of the latest renewal of the lease. */
   leaseMs = -Infinity;
-  /** Reads of pending work. */
-  pendingReads = 0;
   /** Logged failures that are defects. */
   readonly defects: string[] = [];
   readonly #settings: Settings;
@@ -64,13 +62,10 @@ export class Instance {
 
   #sees({ kind, text }: ProxyRequest): void {
     if (kind === "commit" && text.includes(LEASE)) this.leaseMs = performance.now();
-    if (kind === "read" && PENDING.some((part) => text.includes(part))) this.pendingReads++;
   }
 
-  /** A single slow store operation is no defect; any other logged failure is. */
   #logs(line: string): void {
-    const isDefect = line.includes('"failure"') && !/StorageUnavailable|Overloaded/.test(line);
-    if (isDefect) this.defects.push(line);
+    if (isDefect(line)) this.defects.push(line);
   }
 }
 

@@ -1,14 +1,10 @@
 /** Rounds of `kill -9` of instances and of the KV server under load, with lost answers. */
 import { assert, assertEquals } from "@std/assert";
 import { type Random } from "../../../tools/random.ts";
-import { Load } from "../../support/harness/load.ts";
-import { costOfOthers, DAYS, totalsOf } from "../../support/builders/scripts.ts";
-import { addTotals, assertTotals, assertUsage, noTotals } from "../../support/oracles/totals.ts";
-import { NewPrice } from "../crash/new_price.ts";
+import type { Load } from "../../support/harness/load.ts";
+import { assertUsage } from "../../support/oracles/totals.ts";
+import { Book } from "../crash/book.ts";
 import { type Cluster, type Faults, type Instance, NO_FAULTS } from "./cluster.ts";
-
-/** Run numbers reserved for each load. */
-const RUNS_PER_LOAD = 1_000_000;
 
 /** Faults during each round. */
 const FAULTS: Faults = { lost: 0.2, unavailable: 0.05, jitterMs: 5 };
@@ -39,8 +35,7 @@ const REPRICED = 0.2;
 
 /** Rounds on one cluster. */
 export class Kills {
-  /** Expected totals of all rounds. */
-  readonly totals = noTotals();
+  readonly book = new Book();
   readonly metrics = {
     acknowledged: 0,
     refused: 0,
@@ -49,18 +44,11 @@ export class Kills {
     instances: 0,
     kv: 0,
     cuts: 0,
-    prices: 0,
     finalMs: [] as number[],
     replacedMs: [] as number[],
   };
-  /** Calls of the model without a price, and their cost once it has one. */
-  #unpriced = { calls: 0, cost: 0 };
-  #price = new NewPrice("model-0");
   readonly #cluster: Cluster;
   readonly #random: Random;
-  readonly #verified: { readonly first: number; readonly model: string; readonly runs: number }[] =
-    [];
-
   constructor(cluster: Cluster, random: Random) {
     this.#cluster = cluster;
     this.#random = random;
@@ -72,14 +60,14 @@ export class Kills {
     callsMax: number = CALLS_MAX,
   ): Promise<void> {
     const { access } = this.#cluster;
-    const load = new Load(RUNS_PER_LOAD * this.#verified.length, this.#price.model);
+    const load = this.book.newLoad();
     this.#cluster.faults = FAULTS;
     const stop = new AbortController();
     const running = load.run(access, { until: stop.signal, several: true });
     // Throws the error of a failed client at once.
     const reached = (count: number) => Promise.race([load.reached(count), running]);
     await reached(this.#random.int(1, callsMax));
-    const repricing = this.#random.chance(REPRICED) ? this.#price.ask(access) : null;
+    const repricing = this.#random.chance(REPRICED) ? this.book.price.ask(access) : null;
     const { replaced } = await this.#kill(victim);
     await reached(load.acknowledged + this.#random.int(1, callsMax));
     stop.abort();
@@ -146,44 +134,20 @@ export class Kills {
     this.#cluster.faults = NO_FAULTS;
     const { stored, acknowledged, sent } = await load.verify(access);
     assertEquals([stored, acknowledged], [sent, sent]);
-    for (const script of load.scripts) {
-      const totals = totalsOf(script);
-      addTotals(this.totals, totals);
-      this.#unpriced.calls += totals.unpriced;
-      this.#unpriced.cost += costOfOthers(script);
-    }
-    await this.#reprice();
-    const { first, model, scripts } = load;
-    this.#verified.push({ first, model, runs: scripts.length });
-    await assertUsage(access, this.totals.counted);
-    await assertTotals(access, DAYS, this.totals);
+    this.book.add(load);
+    await assertUsage(access, this.book.totals.counted);
+    await this.book.check(access);
     this.#cluster.assertNoDefects();
-  }
-
-  /** Waits until the model's calls have their price if it was asked for; the next is for another. */
-  async #reprice(): Promise<void> {
-    await this.#price.reprice(this.#cluster.access);
-    if (this.#price.state !== "done") return;
-    this.metrics.prices++;
-    this.totals.cost += this.#unpriced.cost;
-    this.totals.unpriced -= this.#unpriced.calls;
-    this.#unpriced = { calls: 0, cost: 0 };
-    this.#price = new NewPrice(`model-${this.metrics.prices}`);
   }
 
   /** Recomputes all sums from the runs: none may differ. */
   async audit(): Promise<void> {
-    const { runs, events } = this.totals;
+    const { runs, events } = this.book.totals;
     assertEquals(await this.#cluster.audit(), { runs, events });
   }
 
   /** Reads every run of all rounds again. */
   async verifyAll(): Promise<void> {
-    for (const { first, model, runs } of this.#verified) {
-      const { stored, sent } = await Load.acknowledged(first, model, runs).verify(
-        this.#cluster.access,
-      );
-      assertEquals(stored, sent);
-    }
+    await this.book.verifyAll(this.#cluster.access);
   }
 }

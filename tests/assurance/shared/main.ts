@@ -6,7 +6,7 @@ import { number } from "../../../tools/table.ts";
 import { createProgress, type Io } from "../../../tools/command.ts";
 import { Random } from "../../../tools/random.ts";
 import { denokvCommand } from "../../support/fakes/denokv.ts";
-import { type AssuranceOptions, commandOf } from "../assurance.ts";
+import { type AssuranceOptions, commandOf, distribution, inKeptFolder } from "../assurance.ts";
 import { ALERT_SETTINGS, alerts } from "./alerts.ts";
 import { changes } from "./changes.ts";
 import { checks } from "./checks.ts";
@@ -14,16 +14,12 @@ import { Cluster } from "./cluster.ts";
 import { histories } from "./histories.ts";
 import { Kills } from "./kills.ts";
 import { largeRuns } from "./large.ts";
-import { rest } from "./rest.ts";
 
 /** Rounds between two integrity checks. */
 const AUDIT_EVERY = 10;
 
 /** Operations, runs and changes for each round that the count asks for. */
 const OPERATIONS = 200, LARGE_RUNS = 1, CHANGES = 2, RUNS = 5;
-
-/** Length of the part without load. */
-const REST_MS = 30_000;
 
 /** A part on a cluster of its own; throws if a promise is broken. */
 type Part = (cluster: Cluster, options: AssuranceOptions, io: Io) => Promise<string>;
@@ -45,7 +41,6 @@ const PARTS: Readonly<Record<string, Part>> = {
       kills: Math.ceil(count / 5),
       random: new Random(`${seed} checks`),
     }),
-  rest: (cluster) => rest(cluster, REST_MS),
 };
 
 async function kills(cluster: Cluster, { count, seed }: AssuranceOptions, io: Io) {
@@ -65,20 +60,13 @@ async function kills(cluster: Cluster, { count, seed }: AssuranceOptions, io: Io
   return [
     `${count} rounds: kill -9 of ${done.holders} holders of the lease, ${done.instances} other ` +
     `instances and ${done.kv} x of the KV server; ${done.cuts} holders without the KV for a ` +
-    `while; ${done.prices} prices`,
+    `while; ${kills.book.prices} prices`,
     `${number(acknowledged)} acknowledged calls: 0 lost, 0 doubled, 0 first calls answered as ` +
     `repeated; ${number(refused)} refused, ${number(resent)} sent again`,
-    `usage, spend and verification are exact: ${JSON.stringify(kills.totals)}`,
+    `usage, spend and verification are exact: ${JSON.stringify(kills.book.totals)}`,
     `another holder of the lease after ${distribution(replacedMs)}`,
     `all costs final after ${distribution(finalMs)}`,
   ].join("\n");
-}
-
-/** Formats the median and the maximum. */
-function distribution(times: readonly number[]): string {
-  const sorted = times.toSorted((a, b) => a - b);
-  const median = sorted[Math.floor(sorted.length / 2)] ?? NaN;
-  return `${number(median)} ms in the median, at most ${number(sorted.at(-1) ?? NaN)} ms`;
 }
 
 /** Runs the parts whose names contain one of the given; keeps the KV of a broken promise. */
@@ -94,19 +82,14 @@ export async function run(options: AssuranceOptions, io: Io): Promise<boolean> {
   io.out(`${commandOf("shared", options)} ${parts.join(" ")}`);
   let passed = 0;
   for (const [name, part] of chosen) {
-    const folder = await Deno.makeTempDir({ prefix: "runledger-" });
-    try {
+    const held = await inKeptFolder(seed, io, async (folder) => {
       const random = new Random(seed);
       const settings = ALERT_SETTINGS;
       await using cluster = await Cluster.start(folder, { denokv, random, settings });
       io.out(`${name}, over ${cluster.kv.name}: ${await part(cluster, options, io)}: held`);
-      passed++;
-    } catch (error) {
-      io.fail(`${name}: BROKEN: ${error instanceof Error ? error.stack : error}`);
-      io.fail(`The KV is in ${folder}; seed ${seed}`);
-      continue;
-    }
-    await Deno.remove(folder, { recursive: true });
+    });
+    if (held) passed++;
+    else io.fail(`${name}: BROKEN`);
   }
   return passed === chosen.length && passed > 0;
 }

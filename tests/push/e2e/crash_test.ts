@@ -15,7 +15,7 @@ inFolder.test("decisions, section 1: after kill -9 under load every acknowledged
     await rounds.start();
     rounds.load();
     await rounds.reached(acknowledged / 2);
-    const repricing = round % 2 > 0 ? rounds.price.ask(rounds.access) : null;
+    const repricing = round % 2 > 0 ? rounds.book.price.ask(rounds.access) : null;
     assertEquals((await rounds.end("SIGKILL", acknowledged)).signal, "SIGKILL");
     await repricing;
     unfinished += await rounds.compareAll();

@@ -11,11 +11,11 @@ inFolder.test("after kill -9 in the middle of a repricing job it completes, ever
   await using rounds = new Rounds(folder);
   await rounds.start();
   await rounds.fill(RUNS);
-  const { calls, cost } = rounds.unpriced;
-  await rounds.price.put(rounds.access);
+  const { calls, cost } = rounds.book.unpriced;
+  await rounds.book.price.put(rounds.access);
   rounds.load();
   // The response arrives when the job is done, so the test finds the job in the list first.
-  const pending = rounds.price.ask(rounds.access);
+  const pending = rounds.book.price.ask(rounds.access);
   let [job] = await jobs(rounds.access);
   while (job === undefined || job.progress + job.runs === 0) [job] = await jobs(rounds.access);
   await rounds.end("SIGKILL");
