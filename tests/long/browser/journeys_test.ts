@@ -2,7 +2,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Locator, Page } from "playwright-core";
 import { UNPRICED_MODEL } from "../../support/builders/week_agents.ts";
-import { aRun, runId } from "../../support/builders/requests.ts";
+import { runId } from "../../support/builders/requests.ts";
 import { browserTest } from "../../support/harness/browser.ts";
 import { CAUSE, type DemoWorld, openDemoWorld } from "../../support/builders/demo_world.ts";
 import { BrowserSession, DESK, PHONE } from "../../support/harness/browser_session.ts";
@@ -120,38 +120,6 @@ journey("a user finds what a customer cost in October, months later", async (vis
   await page.waitForURL(/from=2026-10-01/);
   await page.getByText("$1.2500").filter({ visible: true }).first().waitFor();
   assertEquals(clicks.made <= 3, true, `${clicks.made} clicks`);
-});
-
-journey("a user finds the run about a refund", async ({ page }, { h }) => {
-  const goal = "Ticket 48219: where is my refund?";
-  await h.post("/v1/runs", aRun(1, { goal }));
-  await h.worker.idle();
-  const clicks = countClicks();
-  await searchFor(page, clicks, "refund");
-  await clicks.on(page.getByRole("link", { name: goal }));
-  await page.getByRole("heading", { level: 1, name: goal }).waitFor();
-  assertEquals(clicks.made <= 2, true, `${clicks.made} clicks`);
-});
-
-journey("a user creates a key and revokes it", async ({ page }, world) => {
-  await goBy(page, "Keys");
-  await page.getByRole("link", { name: "New API key" }).click();
-  await page.getByLabel("Name").fill("night worker");
-  await page.getByLabel(/^read/).check();
-  await page.getByRole("button", { name: "Create key" }).click();
-  await page.getByText("it is shown this once").waitFor();
-  const secret = await page.locator("#secret").innerText();
-  assertMatch(secret, /^apk_eu_[0-9a-f]{32}$/);
-  const runs = () => world.h.get("/v1/runs?limit=1", { key: secret });
-  assertEquals((await runs()).status, 200);
-  await goBy(page, "Keys");
-  assertEquals((await page.content()).includes(secret), false, "shown this once");
-  const row = page.getByRole("row", { name: /night worker/ });
-  await row.getByRole("link", { name: /Revoke/ }).click();
-  assertEquals((await runs()).status, 200, "the confirmation page revokes nothing");
-  await page.getByRole("button", { name: "Revoke this API key" }).click();
-  await page.getByText(/revoked/i).first().waitFor();
-  assertEquals((await runs()).status, 401);
 });
 
 /** Clicks, and counts the clicks. */

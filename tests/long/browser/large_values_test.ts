@@ -45,17 +45,6 @@ const TOUCHING = `[...document.querySelectorAll(".wf tbody tr")].filter((row) =>
   return took.width > 0 && cost.width > 0 && cost.left - took.right < 4;
 }).map((row) => row.innerText)`;
 
-/** Reads the left edges of the elements of the sign-in form. */
-const LEFT_EDGES = `[...new Set([...document.querySelectorAll(".door form > :not([type=hidden])")]
-  .map((e) => e.getBoundingClientRect().left))].length`;
-
-browserTest("the elements of the sign-in form are aligned", async (browser) => {
-  await using h = await Harness.open();
-  await using visitor = await BrowserSession.open(browser, h.url);
-  await visitor.page.goto("/dashboard/sign-in");
-  assertEquals(await visitor.page.evaluate(LEFT_EDGES), 1);
-});
-
 browserTest("long names and large amounts are not cut", async (browser, t) => {
   await using h = await Harness.open();
   await storeLarge(h, 1);
