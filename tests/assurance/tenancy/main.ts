@@ -6,8 +6,7 @@
  * Without a difference that is half of the pairs. An exploitable difference is far from half; the
  * bound allows for noise of this machine.
  */
-import { print, say } from "../../../bench/report.ts";
-import { median } from "../../../bench/report.ts";
+import { median, print, say } from "../../../bench/report.ts";
 import { number, table } from "../../../tools/table.ts";
 import type { AssuranceOptions } from "../assurance.ts";
 import { Random } from "../../../tools/random.ts";
@@ -54,51 +53,43 @@ async function prepare(h: Harness): Promise<Pair[]> {
     secrets.push(created.secret);
   }
   await h.worker.idle();
-  const of = (names: string[], path: (name: string) => string) => (n: number) =>
-    path(names[n] ?? "");
   const hex = (n: number) => (n + 0xf0000).toString(16).padStart(32, "0");
   const ulid = (n: number) => hex(n).slice(-26).toUpperCase();
   const read = (path: string) => get(path, "Host: x", AUTH);
   const remove = (path: string) => head(`DELETE ${path} HTTP/1.1`, "Host: x", AUTH);
-  const detailsOf = (secret: string) =>
+  const readWith = (secret: string) =>
     get(`/v1/runs/${runId(1)}`, "Host: x", `Authorization: Bearer ${secret}`);
-  return [
-    {
-      name: "GET /v1/runs/{id}",
-      there: (n) => read(`/v1/runs/${runId(n)}`),
-      never: (n) => read(`/v1/runs/run_eu_${hex(n)}`),
-    },
-    {
-      name: "GET /v1/runs/{id}/cost",
-      there: (n) => read(`/v1/runs/${runId(n)}/cost`),
-      never: (n) => read(`/v1/runs/run_eu_${hex(n)}/cost`),
-    },
-    {
-      name: "GET /v1/agents/{slug}",
-      there: (n) => read(`/v1/agents/agent-${n}`),
-      never: (n) => read(`/v1/agents/nobod-${n}`),
-    },
-    {
-      name: "DELETE /v1/rate-card/{id}",
-      there: of(rates, (id) => remove(`${CARD}/${id}`)),
-      never: (n) => remove(`${CARD}/rate_${ulid(n)}`),
-    },
-    {
-      name: "GET /v1/rate-card/reprice/{id}",
-      there: of(jobs, (id) => read(`${REPRICE}/${id}`)),
-      never: (n) => read(`${REPRICE}/${ulid(n)}`),
-    },
-    {
-      name: "DELETE /v1/keys/{id}",
-      there: of(keys, (id) => remove(`/v1/keys/${id}`)),
-      never: (n) => remove(`/v1/keys/key_eu_${hex(n)}`),
-    },
-    {
-      name: "a revoked credential",
-      there: of(secrets, detailsOf),
-      never: (n) => detailsOf(`apk_eu_${hex(n)}`),
-    },
+  const rows: [name: string, send: (id: string) => string, there: Id, never: Id][] = [
+    ["GET /v1/runs/{id}", (id) => read(`/v1/runs/${id}`), runId, (n) => `run_eu_${hex(n)}`],
+    ["GET …/cost", (id) => read(`/v1/runs/${id}/cost`), runId, (n) => `run_eu_${hex(n)}`],
+    [
+      "GET /v1/agents/{slug}",
+      (id) => read(`/v1/agents/${id}`),
+      (n) => `agent-${n}`,
+      (n) => `nobod-${n}`,
+    ],
+    [
+      "DELETE /v1/rate-card/{id}",
+      (id) => remove(`${CARD}/${id}`),
+      of(rates),
+      (n) => `rate_${ulid(n)}`,
+    ],
+    ["GET /v1/rate-card/reprice/{id}", (id) => read(`${REPRICE}/${id}`), of(jobs), ulid],
+    ["DELETE /v1/keys/{id}", (id) => remove(`/v1/keys/${id}`), of(keys), (n) => `key_eu_${hex(n)}`],
+    ["a revoked credential", readWith, of(secrets), (n) => `apk_eu_${hex(n)}`],
   ];
+  return rows.map(([name, send, there, never]) => ({
+    name,
+    there: (n) => send(there(n)),
+    never: (n) => send(never(n)),
+  }));
+}
+
+/** Names the nth object of a kind. */
+type Id = (n: number) => string;
+
+function of(names: readonly string[]): Id {
+  return (n) => names[n] ?? "";
 }
 
 /** Milliseconds of each request of a kind, pair by pair. */
