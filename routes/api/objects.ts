@@ -51,13 +51,6 @@ export interface ObjectApi<Settings, Sent, More> {
     readonly remove?: string;
   };
   readonly errors?: readonly ErrorCode[];
-  readonly example: {
-    readonly slug: string;
-    /** A request. */
-    readonly sent: Readonly<Record<string, unknown>>;
-    /** True if it is the first of several objects. */
-    readonly hasMore?: boolean;
-  };
 }
 
 /** A slug of an object. */
@@ -193,9 +186,7 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
   const path = `/v1/${kind}s` as const;
   const { value, rowsOf, write } = writerOf(api);
   const page = shape.pageValue(`${name}Page`, `${kind}s`, value);
-  const { slug, sent, hasMore = false } = api.example;
   const pathFields = { slug: configSlug.describe(`The ${kind}'s slug.`) };
-  const needs = [`put${name}`];
   return endpoints(api.tag, {
     [`put${name}`]: {
       route: `PUT ${path}/:slug`,
@@ -219,7 +210,6 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
       answers: written(value),
       errors: ["missing_field", "version_conflict", "object_cap_reached", ...api.errors ?? []],
       idempotency: "content",
-      example: { path: { slug }, body: sent },
     },
     [`list${name}s`]: {
       route: `GET ${path}`,
@@ -231,10 +221,6 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
       }),
       summary: `List ${kind}s`,
       description: texts.list,
-      example: {
-        ...hasMore ? { query: { limit: "1" } } : {},
-        needs,
-      },
     },
     [`get${name}`]: {
       route: `GET ${path}/:slug`,
@@ -249,7 +235,6 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
       pathFields,
       answers: ok(`The ${kind}.`, value),
       errors: ["not_found"],
-      example: { path: { slug }, needs },
     },
     [`delete${name}`]: {
       route: `DELETE ${path}/:slug`,
@@ -265,7 +250,6 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
       answers: ok(`The deleted ${kind}.`, value),
       errors: ["not_found"],
       idempotency: "target",
-      example: { path: { slug }, needs },
     },
   });
 }

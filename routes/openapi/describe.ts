@@ -17,10 +17,10 @@
  *    enumerations have a name, under which the document stores them once. `links` are the operations that
  *    take the response's id.
  * 5. `errors` are the codes that the handler itself returns.
- * 6. `example` is sent to a real server by a test, after the examples of `needs` (ids of other operations),
- *    in a new team. Its response is recorded in `example_answers.json` by
- *    `tests/http/openapi_examples_test.ts`. Where the example response has an `id` minted by the server, the
- *    same text in a later example is replaced with the actual id.
+ * 6. `examples.json` has a request by the endpoint's id. A test sends it to a real server in a new team, after
+ *    the examples of `needs` (ids of other operations), and `deno task examples` records its response. Where
+ *    a response has an `id` minted by the server, the same text in a later request is replaced with the
+ *    actual id.
  *
  * Tests fail for an endpoint, a code, a status or a field that is not described, and for an example whose
  * response does not match.
@@ -63,18 +63,6 @@ export interface AnswerDescription {
   readonly headers?: readonly HeaderName[];
 }
 
-/** A request as a client sends it, and its response. */
-export interface Example {
-  readonly path?: Readonly<Record<string, string>>;
-  readonly query?: Readonly<Record<string, string>>;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: unknown;
-  /** True for an endless stream: a test compares its beginning. */
-  readonly endless?: boolean;
-  /** Ids of operations whose examples are sent first. */
-  readonly needs?: readonly string[];
-}
-
 /** One endpoint of the API. */
 export interface Endpoint extends RouteRule {
   readonly handler: Handler;
@@ -100,7 +88,6 @@ export interface Endpoint extends RouteRule {
   /** Form of errors, if it is not JSON: a line of text, or a status of OTLP. */
   readonly errorsAs?: "text" | "status";
   readonly idempotency: Idempotency;
-  readonly example: Example;
 }
 
 /** Description of an operation without its handler. */
@@ -108,8 +95,8 @@ export type Description = Omit<Endpoint, "handler">;
 
 /** An endpoint in the table of its resource. A GET is a `read` unless declared otherwise. */
 type EndpointSpec =
-  & Omit<Endpoint, "id" | "tag" | "errors" | "example" | "method" | "path" | "idempotency">
-  & Partial<Pick<Endpoint, "errors" | "example">>
+  & Omit<Endpoint, "id" | "tag" | "errors" | "method" | "path" | "idempotency">
+  & Partial<Pick<Endpoint, "errors">>
   & (
     | { readonly route: `GET ${string}`; readonly idempotency?: Idempotency }
     | {
@@ -125,7 +112,7 @@ export function endpoints(
 ): readonly Endpoint[] {
   return Object.entries(specs).map(([id, { route, ...spec }]) => {
     const [method, path] = route.split(" ") as [Endpoint["method"], string];
-    return { errors: [], example: {}, idempotency: "read", ...spec, id, method, path, tag };
+    return { errors: [], idempotency: "read", ...spec, id, method, path, tag };
   });
 }
 

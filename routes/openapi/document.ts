@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { type ErrorCode, ERRORS } from "../../domain/core/errors.ts";
 import { type Description, type FieldDescriptions, IDEMPOTENCY, TAGS } from "./describe.ts";
 import { MEANINGS, refusalsOf } from "./errors.ts";
-import exampleAnswers from "./example_answers.json" with { type: "json" };
+import examples from "./examples.json" with { type: "json" };
 import { answerHeaders, HEADERS } from "./headers.ts";
 import { type JsonSchema, SchemaBook } from "./json_schema.ts";
 
@@ -143,12 +143,13 @@ function headPart(endpoint: Description, parts: Parts): Part {
     headers,
   }));
   const { id, summary } = endpoint;
-  const head = { ...endpoint, id: `${id}Head`, summary: `${summary}, without a response body` };
-  return operationPart({ ...head, answers }, parts);
+  const head = { ...endpoint, summary: `${summary}, without a response body`, answers };
+  return { ...operationPart(head, parts), operationId: `${id}Head` };
 }
 
 function operationPart(endpoint: Description, parts: Parts): Part {
-  const { id, tag, access, summary, description, body, example, idempotency } = endpoint;
+  const { id, tag, access, summary, description, body, idempotency } = endpoint;
+  const example = exampleFor(endpoint);
   return {
     operationId: id,
     tags: [tag],
@@ -220,9 +221,23 @@ function exampleOf({ type }: JsonSchema, text: string): unknown {
   return type === "integer" || type === "number" ? Number(text) : text;
 }
 
-/** Returns the response of an endpoint's example: JSON as a value; anything else as text. */
-export function exampleAnswer({ id }: Pick<Description, "id">): unknown {
-  return (exampleAnswers as Readonly<Record<string, unknown>>)[id];
+/** A request as a client sends it, and its response. */
+export interface Example {
+  readonly path?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  /** True for an endless stream: a test compares its beginning. */
+  readonly endless?: boolean;
+  /** Ids of operations whose examples are sent first. */
+  readonly needs?: readonly string[];
+  /** First of the endpoint's responses: JSON as a value; anything else as text. */
+  readonly answer?: unknown;
+}
+
+/** Returns the example of an endpoint. */
+export function exampleFor({ id }: Pick<Description, "id">): Example {
+  return (examples as Readonly<Record<string, Example>>)[id] ?? {};
 }
 
 function answersPart(endpoint: Description, parts: Parts): Part {
@@ -233,7 +248,7 @@ function answersPart(endpoint: Description, parts: Parts): Part {
     const content = schema && {
       [type]: {
         schema: book.write(schema),
-        example: answer === answers[0] ? exampleAnswer(endpoint) : undefined,
+        example: answer === answers[0] ? exampleFor(endpoint).answer : undefined,
         "x-parts": answer.parts && written(answer.parts, book),
       },
       ...alsoPart(also, book),

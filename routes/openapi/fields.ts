@@ -10,9 +10,6 @@ export function idOf(prefix: string) {
   return z.string().meta({ pattern: `^${prefix}_(eu|us)_[0-9a-f]{32}$` });
 }
 
-/** Id of the run in examples. */
-export const EXAMPLE_RUN = "run_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0001";
-
 /** An id minted by the server, such as a job's. */
 export const jobId = z.string().meta({ pattern: "^[0-9A-HJKMNP-TV-Z]{26}$" });
 

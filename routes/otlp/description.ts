@@ -52,27 +52,4 @@ export const TRACES: Description = {
   errors: ["unsupported_media_type"],
   errorsAs: "status",
   idempotency: "item",
-  example: {
-    body: {
-      resourceSpans: [{
-        resource: { attributes: [{ key: "service.name", value: { stringValue: "researcher" } }] },
-        scopeSpans: [{
-          scope: { name: "opentelemetry.instrumentation.openai_v2" },
-          spans: [{
-            traceId: "0af7651916cd43dd8448eb211c80319c",
-            spanId: "b7ad6b7169203331",
-            name: "chat gpt-4o",
-            startTimeUnixNano: "1795262400000000000",
-            endTimeUnixNano: "1795262401500000000",
-            attributes: [
-              { key: "gen_ai.operation.name", value: { stringValue: "chat" } },
-              { key: "gen_ai.request.model", value: { stringValue: "gpt-4o" } },
-              { key: "gen_ai.usage.input_tokens", value: { intValue: "120" } },
-              { key: "gen_ai.usage.output_tokens", value: { intValue: "35" } },
-            ],
-          }],
-        }],
-      }],
-    },
-  },
 };

@@ -7,15 +7,15 @@ import {
   resolved,
   schemaName,
 } from "../support/oracles/openapi_document.ts";
-import type { Endpoint, Example } from "../../routes/openapi/describe.ts";
-import { exampleAnswer, pathTemplate } from "../../routes/openapi/document.ts";
+import type { Endpoint } from "../../routes/openapi/describe.ts";
+import { type Example, exampleFor, pathTemplate } from "../../routes/openapi/document.ts";
 import { Scenario, urlOf } from "../support/builders/examples.ts";
 import { type Answer, Harness, type RequestOptions } from "../support/harness/harness.ts";
 import { operator, OPERATOR_KEY } from "../support/harness/operator.ts";
 import { closed, describedApi, judgeBy } from "../support/oracles/openapi.ts";
 
-/** Responses of the examples. With `--record` the test writes them. */
-const RECORDED = new URL("../../routes/openapi/example_answers.json", import.meta.url);
+/** The examples. With `--record` the test writes their responses. */
+const RECORDED = new URL("../../routes/openapi/examples.json", import.meta.url);
 
 const IS_RECORDING = Deno.args.includes("--record");
 
@@ -55,7 +55,7 @@ type ApiScenario = Scenario<Answer>;
 /** Sends examples to a team, and waits for the aggregates, which the next example reads. */
 function scenarioOf(h: Harness, key: string): ApiScenario {
   return new Scenario(async (operation, url) => {
-    const { headers = {}, body } = operation.example;
+    const { headers = {}, body } = exampleFor(operation);
     const options = { key: keyFor(operation, key), headers, ...body === undefined ? {} : { body } };
     const answer = await h.request(operation.method, url, options);
     assertEquals(answer.status, statusOf(operation), `${operation.id}: ${answer.text}`);
@@ -73,13 +73,13 @@ function schemaOf({ method, path }: Endpoint, status: number, type: string): str
 operator.test(
   "every example returns the shown response, and every field of the response is described",
   async (h, t) => {
-    const recorded: Record<string, unknown> = JSON.parse(await Deno.readTextFile(RECORDED));
+    const recorded: Record<string, Example> = JSON.parse(await Deno.readTextFile(RECORDED));
     for (const operation of ENDPOINTS) {
       await t.step(operation.id, async () => {
         const { key } = await h.addTeam("business");
-        if (operation.example.endless) return await assertBegins(h, key, operation);
+        if (exampleFor(operation).endless) return await assertBegins(h, key, operation);
         const status = statusOf(operation);
-        const shown = exampleAnswer(operation);
+        const { answer: shown } = exampleFor(operation);
         const answer = await scenarioOf(h, key).send(operation);
         const type = answer.headers.get("content-type")?.split(";")[0] ?? "";
         const real = type === "application/json" ? answer.json : answer.text;
@@ -89,7 +89,12 @@ operator.test(
           assertEquals(judgeClosed(schemaOf(operation, status, type), shown), null, "as shown");
         }
         if (!IS_RECORDING) assertEquals(difference(shown, real), null, HELP);
-        else if (!isPart) recorded[operation.id] = answerToRecord(shown, real);
+        else if (!isPart) {
+          recorded[operation.id] = {
+            ...exampleFor(operation),
+            answer: answerToRecord(shown, real),
+          };
+        }
         assertHeaders(operation, answer);
       });
     }
@@ -101,7 +106,7 @@ operator.test(
 
 /** Fails unless a stream begins as described; disconnects immediately. */
 async function assertBegins(h: Harness, key: string, operation: Endpoint): Promise<void> {
-  const { headers: sent = {} } = operation.example;
+  const { headers: sent = {} } = exampleFor(operation);
   const status = statusOf(operation);
   const { body, headers, status: real } = await fetch(h.url + urlOf(operation), {
     headers: { ...sent, Authorization: `Bearer ${key}` },
@@ -201,7 +206,7 @@ operator.test("a repeated example is answered as its retry class says", async (h
       const { key } = await h.addTeam("business");
       const scenario = scenarioOf(h, key);
       const first = await scenario.send(operation);
-      const { body } = withId(operation.example, first);
+      const { body } = withId(exampleFor(operation), first);
       const again = await h.request(operation.method, scenario.withRealNames(urlOf(operation)), {
         key: keyFor(operation, key),
         ...(body === undefined ? {} : { body }),
@@ -308,7 +313,7 @@ operator.test(
         const { call, path, method } = callOf(operation);
         const schema = ["requestBody", "content", "application/json", "schema"];
         const at = ["paths", path, method.toLowerCase(), ...schema];
-        const { example } = operation;
+        const example = exampleFor(operation);
         assertEquals(judge(at, example.body), null);
         const described = resolved(
           document,

@@ -1,6 +1,7 @@
 /** R25: every write of the control API refuses a field that it does not have, and names the nearest. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { ENDPOINTS } from "../../routes/api/endpoints.ts";
+import { exampleFor } from "../../routes/openapi/document.ts";
 import { runId } from "../support/builders/requests.ts";
 import { PRICE } from "../support/builders/rate_cards.ts";
 import { operator, OPERATOR_KEY } from "../support/harness/operator.ts";
@@ -13,9 +14,9 @@ const WRITES = ENDPOINTS.filter(({ access, body }) =>
 operator.test("R25: a control write with an unknown field stores nothing and names the field", async (h) => {
   const before = await h.dump();
   assert(WRITES.length > 12);
-  for (const { method, path, access, example } of WRITES) {
+  for (const { id, method, path, access } of WRITES) {
     const url = path.replace(/:(\w+)/g, (_, name) => name === "slug" ? "nightly" : runId(1));
-    const body = example.body as Record<string, unknown>;
+    const body = exampleFor({ id }).body as Record<string, unknown>;
     for (const field of Object.keys(body)) {
       const sent = `${field}x`;
       const { status, json } = await h.request(method, url, {

@@ -117,9 +117,6 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
       archived: z.boolean().default(false).describe("True to include archived agents."),
     },
     answers: ok("A page of agents.", agentPage),
-    example: {
-      needs: ["openRun", "finishRun"],
-    },
   },
   getAgent: {
     route: "GET /v1/agents/:slug",
@@ -146,10 +143,6 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
     headers: ifNoneMatch,
     answers: tagged("The current state of the agent.", agentDetail),
     errors: ["not_found"],
-    example: {
-      path: { slug: "researcher" },
-      needs: ["openRun", "finishRun"],
-    },
   },
   changeAgent: {
     route: "PATCH /v1/agents/:slug",
@@ -172,10 +165,5 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
     answers: ok("The updated agent.", agent),
     errors: ["agent_cap_reached", "not_found"],
     idempotency: "content",
-    example: {
-      path: { slug: "researcher" },
-      body: { name: "Researcher", notes: "Ask Ada." },
-      needs: ["openRun", "finishRun"],
-    },
   },
 });

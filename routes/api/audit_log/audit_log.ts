@@ -57,8 +57,5 @@ export const AUDIT_ENDPOINTS = endpoints("Audit log", {
     description: "Lists changes of credentials, the team, its rate card and its monitors, " +
       "repricing jobs and deletions, newest first. The operator's key reads the operator's own " +
       "actions. Entries are kept as long as the team exists.",
-    example: {
-      needs: ["createKey"],
-    },
   },
 });

@@ -51,17 +51,6 @@ const BUDGET_ENDPOINTS = objectEndpoints({
       "a run: it answers `POST /v1/guard/check`, and each acknowledgement has its verdict.",
     list: "Lists budgets by slug, with their spend.",
   },
-  example: {
-    slug: "research",
-    sent: {
-      scope: { each: "agent" },
-      period: "month",
-      limit_usd: 200,
-      mode: "hard",
-      warn_at: [0.8],
-      enabled: true,
-    },
-  },
 });
 
 const PAUSE_ENDPOINTS = objectEndpoints({
@@ -72,10 +61,6 @@ const PAUSE_ENDPOINTS = objectEndpoints({
       "Blocks an agent, a customer, a feature or the team until its end, or until it is deleted.",
     list: "Lists pauses by slug, also those that have ended.",
     remove: "Lifts a pause.",
-  },
-  example: {
-    slug: "provider-down",
-    sent: { agent: "nightly", reason: "The provider is down" },
   },
 });
 

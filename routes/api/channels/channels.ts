@@ -81,14 +81,6 @@ const FIELDS: shape.WireFields<ChannelRow> = {
   ),
 };
 
-const SENT = {
-  type: "webhook",
-  url: "https://hooks.example.org/runledger?token=abcd",
-  events: ["incident.*"],
-  headers: { "X-Source": "runledger" },
-  default: true,
-};
-
 const API: ObjectApi<ChannelSettings, OpenedChannelSettings, ChannelDetails> = {
   of: CHANNELS,
   tag: "Channels",
@@ -109,7 +101,6 @@ const API: ObjectApi<ChannelSettings, OpenedChannelSettings, ChannelDetails> = {
     remove: "Deletes a channel. Its waiting deliveries are cancelled.",
   },
   errors: ["egress_denied"],
-  example: { slug: "ops", sent: SENT },
 };
 
 const { value: channelValue, write } = writerOf(API);
@@ -139,11 +130,6 @@ export const CHANNEL_ENDPOINTS = [
       answers: ok("The channel with its new secret.", channelValue),
       errors: ["not_found"],
       idempotency: "none",
-      example: {
-        path: { slug: "ops" },
-        body: { overlap_hours: 48 },
-        needs: ["putChannel"],
-      },
     },
   }),
 ];

@@ -90,18 +90,6 @@ function parseStatsCursor(text: string | null): CheckDayPlace | null {
   return day === undefined || agent === undefined ? null : { day, agent };
 }
 
-const SENT = {
-  expression: "cost_usd < 0.50 && usage.errors == 0",
-  agents: ["researcher"],
-  statuses: ["success"],
-  severity: "fail",
-  sample: 1,
-  enabled: true,
-  description: "Research stays cheap",
-};
-
-const SLUG = "cheap-enough";
-
 const OBJECTS = objectEndpoints({
   of: CHECKS,
   tag: "Checks",
@@ -110,7 +98,6 @@ const OBJECTS = objectEndpoints({
       "refused with the position of the error.",
     remove: "Deletes a check and its statistics. Its results stay on their runs.",
   },
-  example: { slug: SLUG, sent: SENT },
 });
 
 /** Parses the query of a check's statistics. */
@@ -144,10 +131,6 @@ export const CHECK_ENDPOINTS = [
       answers: ok("The results.", trialValue),
       errors: ["missing_field", "not_found"],
       idempotency: "read",
-      example: {
-        body: { check: SENT, last: 100 },
-        needs: ["openRun", "appendEvents", "finishRun"],
-      },
     },
     getCheckStats: {
       route: "GET /v1/checks/:slug/stats",
@@ -170,11 +153,6 @@ export const CHECK_ENDPOINTS = [
       },
       answers: ok("The statistics.", checkStatsValue),
       errors: ["not_found"],
-      example: {
-        path: { slug: SLUG },
-        query: { from: "2026-11-01", to: "2026-11-30" },
-        needs: ["putCheck", "openRun", "appendEvents", "finishRun"],
-      },
     },
   }),
 ];

@@ -17,7 +17,7 @@ import { NO_SUCH_RUN } from "../runs/runs.ts";
 import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
 import { answered, endpoints, ok } from "../../openapi/describe.ts";
-import { EXAMPLE_RUN, idOf, jobId } from "../../openapi/fields.ts";
+import { idOf, jobId } from "../../openapi/fields.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
 import * as shape from "../../openapi/wire.ts";
 
@@ -76,9 +76,6 @@ const customerDeletion = shape.objectValue<CustomerDeletion>("CustomerDeletion",
 
 const IN_PROGRESS = "In progress: poll the deletion by its id.";
 
-/** Id of the job in examples. */
-const JOB_ID = "01KAK7ZJ5W8F0T2N4B6D8H1K3M";
-
 export const DELETION_ENDPOINTS = endpoints("Deletions", {
   deleteRun: {
     route: "DELETE /v1/runs/:id",
@@ -96,10 +93,6 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", {
     answers: [answered(200, "Deleted, now or previously.", deletedRun, "Idempotent-Replayed")],
     errors: ["invalid_id", "unknown_region", "not_found"],
     idempotency: "target",
-    example: {
-      path: { id: EXAMPLE_RUN },
-      needs: ["openRun"],
-    },
   },
   deleteCustomer: {
     route: "DELETE /v1/customers/:customer_id",
@@ -128,7 +121,6 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", {
     ],
     links: ["getDeletion"],
     idempotency: "target",
-    example: { path: { customer_id: "acme" }, needs: ["openRun"] },
   },
   getDeletion: {
     route: "GET /v1/deletions/:id",
@@ -143,6 +135,5 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", {
     pathFields: { id: jobId.describe("The id in the response to the call that started it.") },
     answers: ok("The current state of the job.", customerDeletion),
     errors: ["not_found"],
-    example: { path: { id: JOB_ID }, needs: ["deleteCustomer"] },
   },
 });

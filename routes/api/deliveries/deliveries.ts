@@ -108,15 +108,7 @@ const testResult = shape.objectValue<DeliveryTry>("ChannelTestResult", {
   ...RESULT,
 });
 
-/** The channel of the examples. */
-const CHANNEL = "ops";
-
-const DELIVERY_ID = "whd_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0006";
-
 const pathFields = { id: idOf("whd").describe("The delivery's id.") };
-
-/** Operations whose examples make a delivery. */
-const SENT = ["putChannel", "testChannel", "listDeliveries"];
 
 /** Answers with a delivery; null for an unknown one. */
 function answerDelivery(c: RequestContext, delivery: Delivery | null): Response {
@@ -146,7 +138,6 @@ export const DELIVERY_ENDPOINTS = endpoints("Channels", {
     answers: ok("The result: 200 for a failure too.", testResult),
     errors: ["not_found", "rate_limit"],
     idempotency: "none",
-    example: { path: { slug: CHANNEL }, needs: ["putChannel"] },
   },
   listDeliveries: {
     route: "GET /v1/deliveries",
@@ -168,10 +159,6 @@ export const DELIVERY_ENDPOINTS = endpoints("Channels", {
     summary: "List deliveries",
     description: "Lists the messages to channels with every try, latest first. Deliveries are " +
       `kept for ${DELIVERY_DAYS} days.`,
-    example: {
-      query: { channel: CHANNEL },
-      needs: SENT.slice(0, -1),
-    },
   },
   getDelivery: {
     route: "GET /v1/deliveries/:id",
@@ -185,7 +172,6 @@ export const DELIVERY_ENDPOINTS = endpoints("Channels", {
     pathFields,
     answers: ok("The delivery.", deliveryValue),
     errors: ["not_found"],
-    example: { path: { id: DELIVERY_ID }, needs: SENT },
   },
   resendDelivery: {
     route: "POST /v1/deliveries/:id/resend",
@@ -201,6 +187,5 @@ export const DELIVERY_ENDPOINTS = endpoints("Channels", {
     answers: ok("The delivery.", deliveryValue),
     errors: ["not_found"],
     idempotency: "none",
-    example: { path: { id: DELIVERY_ID }, needs: SENT },
   },
 });

@@ -199,8 +199,6 @@ const tableRow = z.object(
 
 const HEADERS = ["Content-Disposition", "Cache-Control"] as const;
 
-const NEEDS = ["openRun", "appendEvents", "finishRun"];
-
 const SHARED = "Streams all runs that match the filters, newest first. There is no default time " +
   "window: without filters, all runs are exported. Amounts are decimal text, exact to the " +
   "picodollar. An export that fails aborts the connection instead of ending the response " +
@@ -219,10 +217,6 @@ export const EXPORT_ENDPOINTS = endpoints("Runs", {
       parts: { line: exportedRun.schema, last_line: exportEnd.schema },
     }],
     errors: ["overloaded"],
-    example: {
-      query: { agent: "researcher" },
-      needs: NEEDS,
-    },
   },
   exportRunsAsCsv: {
     route: "GET /v1/runs.csv",
@@ -238,9 +232,5 @@ export const EXPORT_ENDPOINTS = endpoints("Runs", {
       parts: { row: tableRow },
     }],
     errors: ["overloaded"],
-    example: {
-      query: { agent: "researcher" },
-      needs: NEEDS,
-    },
   },
 });

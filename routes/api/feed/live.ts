@@ -104,10 +104,6 @@ export const FEED_ENDPOINTS = endpoints("Runs", {
     },
     answers: ok("A page of the feed.", changePage),
     errors: ["rate_limit", "overloaded"],
-    example: {
-      query: { limit: "10" },
-      needs: ["openRun", "appendEvents", "finishRun"],
-    },
   },
   followLive: {
     route: "GET /v1/live",
@@ -171,9 +167,5 @@ export const FEED_ENDPOINTS = endpoints("Runs", {
       },
     }],
     errors: ["rate_limit", "overloaded"],
-    example: {
-      query: { status: "failed" },
-      endless: true,
-    },
   },
 });

@@ -83,8 +83,6 @@ const encoder = new TextEncoder();
 /** Fields of runs by the names that they have here: ignored, they would allow what is blocked. */
 const OTHER_NAMES = [["customer_id", "customer_ref"], ["feature", "function"]] as const;
 
-const example = { customer_ref: "acme", agent: "researcher", function: "search" };
-
 export const GUARD_ENDPOINTS = endpoints("Guard", {
   checkGuard: {
     route: "POST /v1/guard/check",
@@ -117,9 +115,6 @@ export const GUARD_ENDPOINTS = endpoints("Guard", {
     body: guardCheckBody.meta({ id: "GuardCheckRequest" }),
     answers: ok("The verdict, whether it allows or blocks.", checkValue),
     idempotency: "none",
-    example: {
-      body: example,
-    },
   },
   checkGuardInShell: {
     route: "GET /v1/guard/check",
@@ -159,6 +154,5 @@ export const GUARD_ENDPOINTS = endpoints("Guard", {
     },
     answers: [answered(200, "The run may start.", textBody("text/plain"), "Cache-Control")],
     errors: ["guard_blocked"],
-    example: { query: { agent: "researcher" } },
   },
 });

@@ -266,16 +266,6 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
     errors: ["invalid_id", "missing_field", "unknown_region", "agent_cap_reached", "id_conflict"],
     links: ["getRun", "getRunCost", "finishRun", "addScore"],
     idempotency: "id",
-    example: {
-      body: {
-        agent: "nightly",
-        duration_ms: 5400,
-        provider: "openai",
-        model: "gpt-4o",
-        input_tokens: 1200,
-        output_tokens: 340,
-      },
-    },
   },
   ping: {
     route: "GET /v1/ping",
@@ -305,6 +295,5 @@ export const HEARTBEAT_ENDPOINTS = endpoints("Heartbeats", {
     errors: ["invalid_id", "missing_field", "unknown_region", "agent_cap_reached", "id_conflict"],
     errorsAs: "text",
     idempotency: "id",
-    example: { query: { agent: "nightly", exit_code: "0" } },
   },
 });

@@ -43,8 +43,6 @@ export function parseIncidentsQuery(text: string): IncidentsQuery {
   return { ...page, state, rule, agent, severity, fromMs, toMs };
 }
 
-const INCIDENT_ID = "inc_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0005";
-
 const pathFields = { id: idOf("inc").describe("The incident's id.") };
 
 const FILTERS = {
@@ -58,9 +56,6 @@ const FILTERS = {
   to: instantText.optional()
     .describe("End of the range of openings, exclusive; not before `from`."),
 };
-
-/** Operations whose examples open an incident. */
-const OPENING = ["putRule", "openRun", "appendEvents", "finishRun", "listIncidents"];
 
 /** Answers with an incident; null for an unknown one. */
 function answerIncident(
@@ -94,10 +89,6 @@ export const INCIDENT_ENDPOINTS = endpoints("Alerts", {
     summary: "List incidents",
     description: "Lists incidents by their opening, latest first. They are kept as long as the " +
       "records of runs.",
-    example: {
-      query: { state: "unresolved" },
-      needs: OPENING.slice(0, -1),
-    },
   },
   getIncident: {
     route: "GET /v1/incidents/:id",
@@ -111,7 +102,6 @@ export const INCIDENT_ENDPOINTS = endpoints("Alerts", {
     pathFields,
     answers: ok("The incident.", incidentValue),
     errors: ["not_found"],
-    example: { path: { id: INCIDENT_ID }, needs: OPENING },
   },
   acknowledgeIncident: {
     route: "POST /v1/incidents/:id/ack",
@@ -126,11 +116,6 @@ export const INCIDENT_ENDPOINTS = endpoints("Alerts", {
     answers: ok("The acknowledged incident.", incidentValue),
     errors: ["not_found"],
     idempotency: "target",
-    example: {
-      path: { id: INCIDENT_ID },
-      body: { note: "looking into it" },
-      needs: OPENING,
-    },
   },
   resolveIncident: {
     route: "POST /v1/incidents/:id/resolve",
@@ -145,10 +130,5 @@ export const INCIDENT_ENDPOINTS = endpoints("Alerts", {
     answers: ok("The resolved incident.", incidentValue),
     errors: ["not_found"],
     idempotency: "target",
-    example: {
-      path: { id: INCIDENT_ID },
-      body: { note: "a smaller model is set" },
-      needs: OPENING,
-    },
   },
 });

@@ -35,21 +35,6 @@ function blockOf(row: Row) {
   return isBlockedJudge(row, blocked) ? blocked : null;
 }
 
-const SENT = {
-  connection: "openai",
-  model: "gpt-5-mini",
-  rubric: "Score how far {{output}} reaches {{goal}}: 1 not at all, 5 completely.",
-  result: { type: "score", min: 1, max: 5 },
-  pass_at: 0.7,
-  agents: ["researcher"],
-  statuses: ["success"],
-  sample: 0.1,
-  daily_usd: 1,
-  max_output_tokens: 1_024,
-  enabled: true,
-  description: "Answers that help",
-};
-
 const OBJECTS = objectEndpoints<JudgeSettings, JudgeSettings, WithAccount>({
   of: JUDGES,
   tag: "Judges",
@@ -76,7 +61,6 @@ const OBJECTS = objectEndpoints<JudgeSettings, JudgeSettings, WithAccount>({
       "the judge.",
     remove: "Deletes a judge. Its results stay on their runs.",
   },
-  example: { slug: "helpful", sent: SENT },
 });
 
 const triedRun = shape.objectValue<TriedRun>("TriedRun", {
@@ -127,10 +111,6 @@ export const JUDGE_ENDPOINTS = [
       answers: ok("The results.", trialValue),
       errors: ["missing_field", "not_found"],
       idempotency: "none",
-      example: {
-        body: { judge: SENT, last: 10, estimate: true },
-        needs: ["openRun", "appendEvents", "finishRun"],
-      },
     },
   }),
 ];

@@ -125,9 +125,6 @@ export const newKey = shape.objectValue<CredentialRecord & { readonly secret: st
   { ...FIELDS, secret: shape.wire(secret)("secret", "Returned only once.") },
 );
 
-/** Id of the ping token in examples. */
-const KEY_ID = "key_eu_019aa6b2c4d07e1f8a9b0c1d2e3f0003";
-
 export const KEY_ENDPOINTS = endpoints("Credentials", {
   getMe: {
     route: "GET /v1/me",
@@ -153,9 +150,6 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
     errors: ["missing_field"],
     links: ["rotateKey", "revokeKey"],
     idempotency: "none",
-    example: {
-      body: { kind: "ping_token", name: "backup host", agent: "nightly" },
-    },
   },
   listKeys: {
     route: "GET /v1/keys",
@@ -167,10 +161,6 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
     summary: "List credentials",
     description: "Oldest first, including revoked and replaced credentials, without secrets. " +
       "With `agent`, a page may have fewer items than `limit`: continue until `cursor` is null.",
-    example: {
-      query: { agent: "nightly" },
-      needs: ["createKey"],
-    },
   },
   rotateKey: {
     route: "POST /v1/keys/:id/rotate",
@@ -193,11 +183,6 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
     answers: created("The new credential.", newKey),
     errors: ["not_found", "credential_ended"],
     idempotency: "target",
-    example: {
-      path: { id: KEY_ID },
-      body: { overlap_hours: 48 },
-      needs: ["createKey"],
-    },
   },
   revokeKey: {
     route: "DELETE /v1/keys/:id",
@@ -213,9 +198,5 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
     answers: ok("The revoked credential.", key),
     errors: ["not_found"],
     idempotency: "target",
-    example: {
-      path: { id: KEY_ID },
-      needs: ["createKey"],
-    },
   },
 });

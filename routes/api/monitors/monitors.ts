@@ -67,11 +67,6 @@ function parseFlipsQuery(text: string): FlipsQuery {
   return { ...page, fromMs, toMs };
 }
 
-/** The agent of the examples, and its monitor. */
-const AGENT = "nightly";
-
-const SENT = { schedule: { every_seconds: 86_400 }, grace_seconds: 3_600 };
-
 /** Flips that the uptime is computed from; of more only the latest count. */
 const UPTIME_FLIPS_MAX = 1_000;
 
@@ -116,11 +111,6 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     answers: written(monitorValue),
     errors: ["missing_field", "not_found", "version_conflict"],
     idempotency: "content",
-    example: {
-      path: { slug: AGENT },
-      body: SENT,
-      needs: ["sendHeartbeat"],
-    },
   },
   getMonitor: {
     route: "GET /v1/agents/:slug/monitor",
@@ -133,10 +123,6 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     query: { tz: zone },
     answers: ok("The monitor.", monitorDetailValue),
     errors: ["not_found"],
-    example: {
-      path: { slug: AGENT },
-      needs: ["sendHeartbeat", "putMonitor"],
-    },
   },
   deleteMonitor: {
     route: "DELETE /v1/agents/:slug/monitor",
@@ -153,10 +139,6 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     answers: ok("The settings of the deleted monitor.", deletedMonitorValue),
     errors: ["not_found"],
     idempotency: "target",
-    example: {
-      path: { slug: AGENT },
-      needs: ["sendHeartbeat", "putMonitor"],
-    },
   },
   pauseMonitor: {
     route: "POST /v1/agents/:slug/monitor/pause",
@@ -177,11 +159,6 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     answers: ok("The paused monitor.", monitorValue),
     errors: ["not_found"],
     idempotency: "content",
-    example: {
-      path: { slug: AGENT },
-      body: { sticky: true },
-      needs: ["sendHeartbeat", "putMonitor"],
-    },
   },
   resumeMonitor: {
     route: "POST /v1/agents/:slug/monitor/resume",
@@ -198,10 +175,6 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     answers: ok("The monitor.", monitorValue),
     errors: ["not_found"],
     idempotency: "target",
-    example: {
-      path: { slug: AGENT },
-      needs: ["sendHeartbeat", "putMonitor"],
-    },
   },
   listMonitors: {
     route: "GET /v1/monitors",
@@ -216,10 +189,6 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     }),
     summary: "List monitors",
     description: "Lists monitors by the slug of their agent.",
-    example: {
-      query: { state: "up" },
-      needs: ["sendHeartbeat", "putMonitor"],
-    },
   },
   listFlips: {
     route: "GET /v1/agents/:slug/flips",
@@ -236,9 +205,5 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
       "service was not there to judge, as `unknown`. Flips are kept for 400 days.",
     pathFields,
     errors: ["not_found"],
-    example: {
-      path: { slug: AGENT },
-      needs: ["sendHeartbeat", "putMonitor"],
-    },
   },
 });

@@ -126,9 +126,6 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
     },
     headers: ifNoneMatch,
     answers: tagged("The rate card.", card),
-    example: {
-      query: { provider: "anthropic", model: "haiku-4-5", limit: "10" },
-    },
   },
   putRate: {
     route: "PUT /v1/rate-card",
@@ -146,15 +143,6 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
     answers: written(ownRow),
     errors: ["missing_field"],
     idempotency: "content",
-    example: {
-      body: {
-        provider: "anthropic",
-        model: "claude-haiku-4-5",
-        input_usd_per_million: 0.8,
-        output_usd_per_million: 4,
-        note: "contract of November",
-      },
-    },
   },
   matchRate: {
     route: "GET /v1/rate-card/match",
@@ -175,9 +163,6 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
     },
     answers: ok("The matching row, or null.", match),
     errors: ["missing_field"],
-    example: {
-      query: { provider: "anthropic", model: "claude-haiku-4-5" },
-    },
   },
   deleteRate: {
     route: "DELETE /v1/rate-card/:id",
@@ -193,6 +178,5 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
     answers: ok("The deleted row.", ownRow),
     errors: ["not_found"],
     idempotency: "target",
-    example: { path: { id: "rate_01KAK7ZJ5P3V9Q8W2X4Y6R1T0S" }, needs: ["putRate"] },
   },
 });

@@ -65,9 +65,6 @@ const repriceJobs = shape.objectValue<{ readonly jobs: readonly RepriceJob[] }>(
   jobs: shape.listValue(repriceJob)("jobs"),
 });
 
-/** Id of the job in examples. */
-const JOB_ID = "01KAK7ZJ5V76GRSDBZG2T155Y0";
-
 /** Repricing endpoints. */
 export const REPRICE_ENDPOINTS = endpoints("Rate card", {
   startReprice: {
@@ -88,10 +85,6 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", {
     errors: ["missing_field"],
     links: ["getReprice"],
     idempotency: "content",
-    example: {
-      body: { model: "claude-haiku-4-5", from: "2026-11-01T00:00:00Z", dry_run: true },
-      needs: ["openRun", "appendEvents", "finishRun", "putRate"],
-    },
   },
   listReprices: {
     route: "GET /v1/rate-card/reprice",
@@ -103,7 +96,6 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", {
     summary: "List repricing jobs",
     description: "Newest first; the last 100 completed jobs are kept.",
     answers: ok("The team's jobs.", repriceJobs),
-    example: { needs: ["startReprice"] },
   },
   getReprice: {
     route: "GET /v1/rate-card/reprice/:id",
@@ -118,6 +110,5 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", {
     pathFields: { id: jobId.describe("The job's id.") },
     answers: ok("The current state of the job.", repriceJob),
     errors: ["not_found"],
-    example: { path: { id: JOB_ID }, needs: ["startReprice"] },
   },
 });

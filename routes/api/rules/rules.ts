@@ -36,19 +36,4 @@ export const RULE_ENDPOINTS = objectEndpoints({
     remove: "Deletes a rule and resolves its incidents. A default rule stays deleted until a PUT " +
       "of its slug.",
   },
-  example: {
-    slug: "big-runs",
-    sent: {
-      kind: "run_cost",
-      params: { usd: 0.001 },
-      match: { agents: ["research*"], customers: [], features: [] },
-      group_by: "agent",
-      severity: "warning",
-      resolve_after: 1,
-      renotify_seconds: 86_400,
-      channels: ["ops"],
-    },
-    // The default rules follow.
-    hasMore: true,
-  },
 });

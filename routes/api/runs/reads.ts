@@ -13,7 +13,6 @@ import { waitForChange } from "../../http/wait_for_change.ts";
 import { endpoints, tagged } from "../../openapi/describe.ts";
 import {
   cursorOf,
-  EXAMPLE_RUN,
   idOf,
   ifNoneMatch,
   limitOf,
@@ -187,11 +186,6 @@ export const RUN_READS = endpoints("Runs", {
     headers: ifNoneMatch,
     answers: tagged("The current record.", runAnswer),
     errors: ["invalid_id", "unknown_region", "not_found"],
-    example: {
-      path: { id: EXAMPLE_RUN },
-      query: { events_limit: "10" },
-      needs: ["openRun", "appendEvents", "finishRun"],
-    },
   },
   getRunCost: {
     route: "GET /v1/runs/:id/cost",
@@ -206,9 +200,5 @@ export const RUN_READS = endpoints("Runs", {
     headers: ifNoneMatch,
     answers: tagged("The current cost.", runCost),
     errors: ["invalid_id", "unknown_region", "not_found"],
-    example: {
-      path: { id: EXAMPLE_RUN },
-      needs: ["openRun", "appendEvents", "finishRun"],
-    },
   },
 });

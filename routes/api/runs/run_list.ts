@@ -157,9 +157,5 @@ export const RUN_LISTS = endpoints("Runs", {
       cursor: cursorOf("cursor"),
     },
     answers: ok("A page of runs.", runListPage),
-    example: {
-      query: { agent: "researcher", status: "success", limit: "10" },
-      needs: ["openRun", "appendEvents", "finishRun"],
-    },
   },
 });

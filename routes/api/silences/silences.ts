@@ -17,13 +17,4 @@ export const SILENCE_ENDPOINTS = objectEndpoints({
     list: "Lists silences by slug, also those that have ended.",
     remove: "Deletes a silence. What it held back and is still open is sent.",
   },
-  example: {
-    slug: "maintenance",
-    sent: {
-      match: { rules: [], agents: ["nightly*"], customers: [] },
-      from: "2026-11-21T22:00:00.000Z",
-      until: "2026-11-22T06:00:00.000Z",
-      comment: "Maintenance",
-    },
-  },
 });

@@ -229,10 +229,6 @@ export const SPEND_ENDPOINTS = endpoints("Spend", {
       status: runStatus.optional().describe("Runs of this status."),
     },
     answers: ok("The current aggregates.", spendAnswer),
-    example: {
-      query: { group_by: "agent", from: "2026-11-01", to: "2026-11-30", customer_id: "acme" },
-      needs: ["openRun", "appendEvents", "finishRun"],
-    },
   },
   getUnpriced: {
     route: "GET /v1/spend/unpriced",
@@ -249,9 +245,6 @@ export const SPEND_ENDPOINTS = endpoints("Spend", {
       "included in any other total. Calls without token counts are listed apart, by their `reason`.",
     query: { ...DAY_RANGE, ...ofModels },
     answers: ok("The models.", unpricedAnswer),
-    example: {
-      query: { from: "2026-11-01", to: "2026-11-30" },
-    },
   },
   getUsage: {
     route: "GET /v1/usage",
@@ -267,9 +260,5 @@ export const SPEND_ENDPOINTS = endpoints("Spend", {
     },
     headers: ifNoneMatch,
     answers: tagged("Usage of the month.", usageAnswer),
-    example: {
-      query: { month: "2026-11" },
-      needs: ["openRun", "appendEvents", "finishRun"],
-    },
   },
 });

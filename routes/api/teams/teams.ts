@@ -161,9 +161,6 @@ const newTeam = wire<Awaited<ReturnType<TeamStore["create"]>>>(
     ]),
 );
 
-/** Id of the team in examples. */
-const TEAM_ID = "7C1DPAT0M5R8VQ2E9GZ4KX3HWN";
-
 const pathFields = { id: jobId.describe("The team's id.") };
 const SECRET_ONCE = "Created. The secret is returned only once.";
 
@@ -183,9 +180,6 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
     errors: ["missing_field"],
     links: ["getTeam", "changeTeam", "createTeamKey"],
     idempotency: "none",
-    example: {
-      body: { name: "Acme", tier: "team", owner_email: "owner@example.com" },
-    },
   },
   createTeamKey: {
     route: "POST /v1/teams/:id/keys",
@@ -201,11 +195,6 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
     answers: created(SECRET_ONCE, newKey),
     errors: ["missing_field", "not_found"],
     idempotency: "none",
-    example: {
-      path: { id: TEAM_ID },
-      body: { kind: "api_key", name: "way back", scopes: ["admin"] },
-      needs: ["createTeam"],
-    },
   },
   listTeams: {
     route: "GET /v1/teams",
@@ -216,7 +205,6 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
     }),
     summary: "List teams",
     description: "Lists all teams, ordered by id.",
-    example: { needs: ["createTeam"] },
   },
   getTeam: {
     route: "GET /v1/teams/:id",
@@ -230,7 +218,6 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
     pathFields,
     answers: ok("The team.", team),
     errors: ["not_found"],
-    example: { path: { id: TEAM_ID }, needs: ["createTeam"] },
   },
   changeTeam: {
     route: "PATCH /v1/teams/:id",
@@ -249,10 +236,5 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
     answers: ok("The updated team.", team),
     errors: ["not_found"],
     idempotency: "content",
-    example: {
-      path: { id: TEAM_ID },
-      body: { name: "Acme Ltd", rate: { sustained: 50, burst: 100 } },
-      needs: ["createTeam"],
-    },
   },
 });

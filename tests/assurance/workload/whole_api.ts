@@ -3,6 +3,7 @@
  * hostile requests, pages, and messages to channels of every type.
  */
 import { ENDPOINTS } from "../../../routes/api/endpoints.ts";
+import { exampleFor } from "../../../routes/openapi/document.ts";
 import type { Environment } from "../../../domain/core/environment.ts";
 import type { Mailer } from "../../../domain/core/mail.ts";
 import { createSealer, givenKey, type OpenChannel, opening } from "../../../kv/channels/seal.ts";
@@ -126,7 +127,8 @@ async function sendExamples(
     const team = { name: endpoint.id, tier: "business", owner_email: "owner@example.org" };
     const made = await world.send("POST", "/v1/teams", JSON.stringify(team), asOperator);
     const { id, key: { secret } } = JSON.parse(made.text);
-    const scenario = new Scenario(async ({ method, access, example }, url) => {
+    const scenario = new Scenario(async ({ id, method, access }, url) => {
+      const example = exampleFor({ id });
       const key = access?.scope === null ? OPERATOR_KEY : secret;
       const body = example.body === undefined ? undefined : JSON.stringify(example.body);
       const headers = { ...example.headers, Authorization: `Bearer ${key}` };

@@ -1,7 +1,7 @@
 /** The short form of the recorded workload, and what finds a difference. */
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { ENDPOINTS } from "../../../routes/api/endpoints.ts";
-import { exampleAnswer } from "../../../routes/openapi/document.ts";
+import { exampleFor } from "../../../routes/openapi/document.ts";
 import { record } from "../../assurance/workload/main.ts";
 import { numbering } from "../../assurance/workload/names.ts";
 import { readAll } from "../../assurance/workload/reads.ts";
@@ -81,7 +81,7 @@ Deno.test("workload: everything that the API shows is read", async () => {
       const shown = ENDPOINTS.find((each) =>
         each.method === "GET" && each.path === path.split("?")[0]
       );
-      return Promise.resolve(JSON.stringify(shown && exampleAnswer(shown) || {}));
+      return Promise.resolve(JSON.stringify(shown && exampleFor(shown).answer || {}));
     },
     true,
     ["01KAK7ZJ5V76GRSDBZG2T155Y0"],

@@ -1,10 +1,11 @@
 /** The examples of the API's description, as calls. */
 import { ENDPOINTS } from "../../../routes/api/endpoints.ts";
 import type { Endpoint } from "../../../routes/openapi/describe.ts";
-import { exampleAnswer } from "../../../routes/openapi/document.ts";
+import { exampleFor } from "../../../routes/openapi/document.ts";
 
 /** Returns the path and query of an endpoint's example. */
-export function urlOf({ path, example }: Endpoint): string {
+export function urlOf({ id, path }: Endpoint): string {
+  const example = exampleFor({ id });
   const filled = Object.entries(example.path ?? {}).reduce(
     (url, [name, value]) => url.replace(`:${name}`, encodeURIComponent(value)),
     path,
@@ -31,7 +32,7 @@ export class Scenario<Answer extends { readonly text: string }> {
   }
 
   async send(endpoint: Endpoint): Promise<Answer> {
-    const { example } = endpoint;
+    const example = exampleFor(endpoint);
     for (const id of example.needs ?? []) {
       const needed = ENDPOINTS.find((each) => each.id === id);
       if (needed === undefined) throw new TypeError(`nothing is called ${id}`);
@@ -39,7 +40,7 @@ export class Scenario<Answer extends { readonly text: string }> {
     }
     this.#sent.add(endpoint.id);
     const answer = await this.#call(endpoint, this.withRealNames(urlOf(endpoint)));
-    const [shown, real] = [idIn(JSON.stringify(exampleAnswer(endpoint))), idIn(answer.text)];
+    const [shown, real] = [idIn(JSON.stringify(example.answer)), idIn(answer.text)];
     if (shown !== undefined && real !== undefined) this.#names.set(shown, real);
     return answer;
   }
