@@ -9,7 +9,8 @@ import {
 } from "@pydantic/genai-prices";
 import { type Io, processIo, runCommand, ToolFailure } from "../command.ts";
 import { datedPrices } from "./prices.ts";
-import { isMaker, orderOf, WELL_KNOWN_ALIASES } from "./providers.ts";
+import aliases from "./aliases.json" with { type: "json" };
+import { isMaker, orderOf } from "./providers.ts";
 
 const SPECIFIER = "@pydantic/genai-prices";
 const HELP = [
@@ -54,12 +55,14 @@ function providerEntry(provider: Provider, notes: string[]) {
   };
 }
 
+const WELL_KNOWN_ALIASES: Readonly<Record<string, readonly string[]>> = aliases;
+
 function aliasesOf({ id, provider_match: match }: Provider): string[] {
   const clauses = match === undefined ? [] : "or" in match ? match.or : [match];
   // A clause that needs two words is no alias, such as for the routes of a marketplace.
-  const aliases = clauses.filter((clause) => !("and" in clause || "or" in clause))
+  const own = clauses.filter((clause) => !("and" in clause || "or" in clause))
     .flatMap(literals);
-  return [...aliases, ...WELL_KNOWN_ALIASES[id] ?? []].filter((alias) => alias !== id);
+  return [...own, ...WELL_KNOWN_ALIASES[id] ?? []].filter((alias) => alias !== id);
 }
 
 function modelEntry(provider: Provider, model: ModelInfo, notes: string[]) {
