@@ -1,14 +1,15 @@
-/** The OpenAPI 3.1 document of the endpoints. */
+/**
+ * The OpenAPI 3.1 document of the endpoints. `fixed_parts.json` has what no endpoint changes. Breaking
+ * changes of the contract raise the major version there.
+ */
 import type { z } from "zod";
 import { type ErrorCode, ERRORS } from "../../domain/core/errors.ts";
 import { type Description, type FieldDescriptions, IDEMPOTENCY, TAGS } from "./describe.ts";
 import { MEANINGS, refusalsOf } from "./errors.ts";
 import examples from "./examples.json" with { type: "json" };
-import { answerHeaders, HEADERS } from "./headers.ts";
+import fixed from "./fixed_parts.json" with { type: "json" };
+import { answerHeaders } from "./headers.ts";
 import { type JsonSchema, SchemaBook } from "./json_schema.ts";
-
-/** Version of the contract; breaking changes raise the major version. */
-const VERSION = "1.0.0";
 
 /** A part of the document, as plain JSON; undefined parts are left out. */
 type Part = Record<string, unknown>;
@@ -33,20 +34,20 @@ export function openapiDocument(endpoints: readonly Description[]): Part {
   const tags = Object.entries(TAGS).map(([name, description]) => ({ name, description }));
   return {
     openapi: "3.1.1",
-    info: INFO,
+    info: fixed.info,
     servers: [{ url: "/", description: "The endpoint of the credential's region" }],
     tags,
     paths,
     components: {
       schemas: {
-        Error: ERROR_SCHEMA,
+        Error: fixed.schemas.Error,
         ErrorCode: ERROR_CODE_SCHEMA,
-        Status: STATUS_SCHEMA,
+        Status: fixed.schemas.Status,
         ...parts.book.named(),
       },
-      headers: HEADERS,
+      headers: fixed.headers,
       responses: Object.fromEntries([...parts.refusals].sort(([a], [b]) => a < b ? -1 : 1)),
-      securitySchemes: SECURITY,
+      securitySchemes: fixed.securitySchemes,
     },
     "x-errors": errorTable(),
     "x-idempotency-classes": IDEMPOTENCY,
@@ -58,66 +59,7 @@ export function pathTemplate(path: string): string {
   return path.replace(/:(\w+)/g, "{$1}");
 }
 
-const INFO = {
-  title: "Runledger",
-  version: VERSION,
-  summary: "A ledger of software agents' runs.",
-  description:
-    "Records each run once: what it did, how it ended and what it cost. Clients generate ids, so " +
-    "every write can be retried safely. Amounts are US dollars, exact to the picodollar. Null " +
-    "in an optional field counts as absent. Ingest calls ignore unknown body fields; all others " +
-    "reject unknown fields, unknown query parameters and parameters without a value.",
-  license: { name: "MIT", identifier: "MIT" },
-};
-
 const ERROR_CODE_SCHEMA = { type: "string", enum: Object.keys(ERRORS) };
-
-const ERROR_SCHEMA = {
-  type: "object",
-  description: "An error. A request that is answered with 4xx stores nothing.",
-  properties: {
-    error: { $ref: "#/components/schemas/ErrorCode" },
-    message: { type: "string", description: "Human-readable: what failed, and what to do." },
-    field: { type: "string", description: "The invalid field or parameter, if there is one." },
-  },
-  required: ["error", "message"],
-};
-
-const STATUS_SCHEMA = {
-  type: "object",
-  description: "An error of OTLP, a `google.rpc.Status` in the encoding of the request.",
-  properties: {
-    code: { type: "integer", description: "Number of the error in gRPC." },
-    message: { type: "string", description: "The error code, a space, and what failed." },
-  },
-  required: ["code", "message"],
-};
-
-const SECURITY = {
-  bearer: {
-    type: "http",
-    scheme: "bearer",
-    description: "A team key `apk_<region>_<32 hex>`. Where the operation accepts them: a ping " +
-      "token `ping_<region>_<32 hex>`, or the operator's key `opk_<region>_<32 hex>`.",
-  },
-  header: {
-    type: "apiKey",
-    in: "header",
-    name: "X-AgentPing-Key",
-    description: "The credential in a header of its own.",
-  },
-  basic: {
-    type: "http",
-    scheme: "basic",
-    description: "The credential as user name, with an empty password.",
-  },
-  query: {
-    type: "apiKey",
-    in: "query",
-    name: "key",
-    description: "The credential as a query parameter; on `/v1/ping` only.",
-  },
-};
 
 /** Lists every code with its status, whether it can be retried, and its meaning. */
 function errorTable() {
