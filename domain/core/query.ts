@@ -175,14 +175,6 @@ export class Query {
   }
 }
 
-/** Reads `limit` and `cursor` of a list for administrators that has no filters. */
-export function parsePage<Place>(
-  text: string,
-  placeOf: (cursor: string) => Place | null,
-): PageBounds<Place> {
-  return new Query(text).page(placeOf);
-}
-
 // Names: reads reject unknown parameters and parameters without a value (R11, R20), because ignoring a
 // filter would return everything.
 

@@ -1,48 +1,12 @@
 /** Meanings of error codes, and the error responses of each endpoint. */
 import { type ErrorCode, ERRORS } from "../../domain/core/errors.ts";
 import type { Description } from "./describe.ts";
+import fixed from "./fixed_parts.json" with { type: "json" };
 import { type HeaderName, headerRefs } from "./headers.ts";
 import type { JsonSchema } from "./json_schema.ts";
 
 /** Meaning of each code, and the client's next step. */
-export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
-  invalid_id: "An identifier does not match its pattern.",
-  missing_field: "A required field is absent or null; the message names it.",
-  invalid_field: "A field, a parameter or the Host header has the wrong type or is out of range.",
-  invalid_json: "The body is not UTF-8, not JSON, or not a JSON object.",
-  unknown_region: "An identifier's region is neither eu nor us.",
-  batch_too_large: "The batch has too many events: split it into several batches.",
-  egress_denied: "The service may not call this address; the message names the rule.",
-  invalid_credential: "The credential is absent, malformed, unknown or revoked.",
-  region_mismatch: "The credential belongs to the endpoint of another region.",
-  scope_violation: "A ping token was used for another agent, or on a path that does not accept it.",
-  forbidden:
-    "The key lacks the scope, this operation does not accept it, or the team is suspended.",
-  agent_cap_reached:
-    "The team has reached a limit on agents, active or archived; existing agents are not affected.",
-  score_cap_reached: "The run has reached the limit of added scores.",
-  object_cap_reached: "The team has reached the limit of rules, channels, silences, checks, " +
-    "budgets or pauses.",
-  not_found: "The resource does not exist or belongs to another team; the response is the same.",
-  method_not_allowed: "The path does not support this method; Allow lists the supported ones.",
-  body_timeout: "The body took too long to arrive: send it again on a new connection.",
-  credential_ended:
-    "The credential was already replaced or revoked; after a rotation the message names its successor.",
-  guard_blocked:
-    "A pause or a budget blocks runs with these labels; the message says which and why.",
-  version_conflict: "The object has another version than the one sent: read it, then decide.",
-  id_conflict: "The id is already stored with different values, or its run was deleted.",
-  payload_too_large: "The body, or a part of it, exceeds its size limit: send less.",
-  unsupported_encoding: "Content-Encoding is neither gzip nor identity.",
-  unsupported_media_type: "Content-Type is none that the path takes; the message names them.",
-  rate_limit: "The team has exceeded a rate limit, or has too many calls or jobs in progress.",
-  internal_error: "Internal error: retry; if it persists, report it with the X-Request-Id.",
-  overloaded:
-    "The server is overloaded and nothing was stored: retry after the delay in Retry-After.",
-  storage_unavailable:
-    "The store did not respond or did not confirm a write: retry to learn whether it was stored.",
-  shutting_down: "This instance is shutting down: retry; another instance serves the request.",
-};
+export const MEANINGS: Readonly<Record<ErrorCode, string>> = fixed.meanings;
 
 /** Errors that any route may return. */
 const ALWAYS: readonly ErrorCode[] = ["invalid_field", "internal_error"];

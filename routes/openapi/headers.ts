@@ -1,6 +1,6 @@
 /** Response headers. */
 import type { RouteRule } from "../http/context.ts";
-import type fixed from "./fixed_parts.json" with { type: "json" };
+import fixed from "./fixed_parts.json" with { type: "json" };
 
 /** A response header. */
 export type HeaderName = keyof typeof fixed.headers;

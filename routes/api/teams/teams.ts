@@ -4,7 +4,7 @@ import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { existing, notFound } from "../../../domain/core/errors.ts";
 import { rawOf, writeObject } from "../../../domain/core/raw_json.ts";
-import { parsePage } from "../../../domain/core/query.ts";
+import { Query } from "../../../domain/core/query.ts";
 import {
   isTeamId,
   newTeamBody,
@@ -200,7 +200,7 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
     route: "GET /v1/teams",
     access: OPERATOR_ONLY,
     ...listOf("teams", teamPage, ADMIN_PER_PAGE, async (c, { teams }) => {
-      const { teams: items, next } = await teams.page(parsePage(queryOf(c), teamIdOf));
+      const { teams: items, next } = await teams.page(new Query(queryOf(c)).page(teamIdOf));
       return { items, cursor: next && encodeCursor(next) };
     }),
     summary: "List teams",

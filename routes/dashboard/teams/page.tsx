@@ -1,5 +1,5 @@
 /** `/dashboard/teams`: all teams, for the operator, and the form for a new one. */
-import { parsePage } from "../../../domain/core/query.ts";
+import { Query } from "../../../domain/core/query.ts";
 import { existing, type Problem } from "../../../domain/core/errors.ts";
 import { TIER_NAMES, TIER_OF_OWN_LIMITS } from "../../../domain/teams/plans.ts";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -45,7 +45,7 @@ import type { RequestContext } from "../../http/context.ts";
 import { scopeBoxes } from "../keys/labels.tsx";
 
 const showTeams: PageHandler = async ({ c, deps: { teams } }) => {
-  const query = parsePage(queryOf(c), teamIdOf);
+  const query = new Query(queryOf(c)).page(teamIdOf);
   const page = await teams.page(query);
   const limit = c.req.query("limit") ?? null;
   return listPage({
