@@ -7,6 +7,7 @@ import { Harness, NOON } from "../harness/harness.ts";
 import { openIncidentOf } from "./alerts.ts";
 import { signedIn } from "../harness/dashboard.ts";
 import { OPERATOR_KEY } from "../harness/operator.ts";
+import { IN_FILES } from "../harness/test_kv.ts";
 
 /** Addresses, keys and ids of the world. */
 export interface DemoWorld extends AsyncDisposable {
@@ -32,9 +33,30 @@ export const CAUSE = "403 from the ledger of invoices: token expired at 02:11";
 
 export const LONG_RUN_EVENTS = 300;
 
-/** Opens a service and fills it; its clock is at noon afterwards. */
+const OPTIONS = { operatorKey: OPERATOR_KEY, clockGapMaxMs: Infinity };
+
+/** A world that was filled before, and its files. */
+interface Copied {
+  readonly world: Omit<DemoWorld, "h" | keyof AsyncDisposable>;
+  readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
+}
+
+let copied: Copied | null = null;
+
+/** Opens a filled service at noon. It takes seconds to fill, so later ones copy the first one. */
 export async function openDemoWorld(): Promise<DemoWorld> {
-  const h = await Harness.open({ operatorKey: OPERATOR_KEY, clockGapMaxMs: Infinity });
+  if (copied !== null) {
+    const h = await Harness.open({ ...OPTIONS, files: copied.files });
+    return { h, ...copied.world, [Symbol.asyncDispose]: () => h[Symbol.asyncDispose]() };
+  }
+  const h = await Harness.open(OPTIONS);
+  const world = await fill(h);
+  if (IN_FILES) copied = { world, files: await h.filesAtRest() };
+  return { h, ...world, [Symbol.asyncDispose]: () => h[Symbol.asyncDispose]() };
+}
+
+/** Sends everything; the clock is at noon afterwards. */
+async function fill(h: Harness): Promise<Copied["world"]> {
   const past = demoRuns(1, NOON, "eu");
   await checks(h);
   await replay(h, past);
@@ -59,7 +81,6 @@ export async function openDemoWorld(): Promise<DemoWorld> {
   const prices = await newPrices(h);
   const incident = await alerts(h);
   return {
-    h,
     runs: {
       failed,
       long,
@@ -72,7 +93,6 @@ export async function openDemoWorld(): Promise<DemoWorld> {
     incident,
     ...prices,
     otherTeam,
-    [Symbol.asyncDispose]: () => h[Symbol.asyncDispose](),
   };
 }
 

@@ -89,11 +89,14 @@ export class Harness implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Starts a service on an empty file. */
+  /** Starts a service on an empty file, or on the files of another one. */
   static async open(options: HarnessOptions = {}): Promise<Harness> {
     const folder = options.onDisk
       ? await Deno.makeTempDir({ prefix: "runledger-" })
       : await makeMemoryFolder();
+    for (const [name, bytes] of options.files ?? []) {
+      await Deno.writeFile(`${folder}/${name}`, bytes);
+    }
     const database = options.kv === undefined ? await openDatabase(folder) : null;
     const harness = new Harness(folder, options, database);
     await harness.#start();
@@ -206,6 +209,17 @@ export class Harness implements AsyncDisposable {
     const { kv, memory, rateClock } = this.#options;
     const isOwn = kv !== undefined || memory !== undefined || rateClock !== undefined;
     return isOwn || !isShared(parseLocation(this.#location));
+  }
+
+  /** Restarts the service; returns the files that it left while it was stopped. */
+  async filesAtRest(): Promise<ReadonlyMap<string, Uint8Array<ArrayBuffer>>> {
+    const files = new Map<string, Uint8Array<ArrayBuffer>>();
+    await this.restart(async () => {
+      for await (const { name } of Deno.readDir(this.#folder)) {
+        files.set(name, await Deno.readFile(`${this.#folder}/${name}`));
+      }
+    });
+    return files;
   }
 
   /** Stops the service, runs `meanwhile`, and restarts it on the same file. */

@@ -81,6 +81,8 @@ export interface HarnessOptions {
   readonly onDisk?: boolean;
   /** URL of a shared KV of the test's own, for a single instance. */
   readonly kv?: string;
+  /** Files that a stopped service left in its folder, by name; without them its file is empty. */
+  readonly files?: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 }
 
 export interface InstanceOptions

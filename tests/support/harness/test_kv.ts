@@ -18,6 +18,9 @@ const STARTS_MAX = 3;
 /** Instances of the service in each harness. */
 export const INSTANCES = Number(Deno.env.get("RUNLEDGER_TEST_INSTANCES") ?? 1);
 
+/** True if each service has a file of its own. */
+export const IN_FILES = KV === undefined;
+
 /** A database of a shared KV. */
 export interface Database extends AsyncDisposable {
   readonly url: string;
@@ -50,7 +53,7 @@ export async function openDatabase(folder: string): Promise<Database | null> {
 
 /** A test that reads the store's file, or knows which commits an embedded store makes. */
 export function ofFile(name: string, test: (t: Deno.TestContext) => void | Promise<void>): void {
-  Deno.test({ name, ignore: KV !== undefined, fn: test });
+  Deno.test({ name, ignore: !IN_FILES, fn: test });
 }
 
 /**
