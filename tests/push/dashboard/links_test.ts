@@ -10,6 +10,9 @@ import { OPERATOR_KEY } from "../../support/harness/operator.ts";
 /** Maximum pages opened per route and parameter. */
 const PAGES_OF_A_KIND = 4;
 
+/** Tries to open a page. */
+const TRIES = 10;
+
 /** Links and forms of a page. */
 const LEADS = /<(a|form|button)\b[^>]*?\s(?:href|action|formaction)="([^"]*)"[^>]*>/g;
 
@@ -63,7 +66,12 @@ async function walk({ h }: DemoWorld, key: string, from: readonly string[]): Pro
     if (opened.has(path) || isOld) continue;
     opened.add(path);
     for (const kind of kinds) seen.set(kind, (seen.get(kind) ?? 0) + 1);
-    const { status, text, headers } = await reader.get(path);
+    let answer = await reader.get(path);
+    // A busy service refuses a page with 503, which asks to repeat it.
+    for (let tries = 1; answer.status === 503 && tries < TRIES; tries++) {
+      answer = await reader.get(path);
+    }
+    const { status, text, headers } = answer;
     if (status === 303) queue.push(new URL(headers.get("location") ?? "", at));
     else assertEquals(status, 200, path);
     reached.add(`GET ${routeOf("GET", at.pathname)?.path ?? at.pathname}`);
