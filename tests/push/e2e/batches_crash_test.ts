@@ -55,34 +55,35 @@ Deno.test("R36: after kill -9 a batch of 12 MiB is stored completely or not, and
     const stagedIn = (store: Store) =>
       Array.fromAsync(store.reader.list({ prefix: keys.allStaged() }));
     let tookMs = 0, unstored = 0;
+    // The process that follows a killed one is the next to be killed.
+    let process = await Process.start(settings);
+    await using stack = new AsyncDisposableStack();
+    stack.defer(() => process[Symbol.asyncDispose]());
     for (let round = 0; round <= KILLS; round++) {
       const run = `/v1/runs/${runId(round)}`;
-      {
-        await using killed = await Process.start(settings);
-        const opened = await post(killed.url, "/v1/runs", JSON.stringify(aRun(round)));
-        assertEquals(opened?.status, 202);
-        const startedMs = performance.now();
-        const sent = postAll(killed.url, `${run}/events`, body);
-        if (round === 0) {
-          const { tries, status, json } = await sent;
-          assertEquals([status, json], [202, tries === 1 ? ALL : json]);
-          tookMs = performance.now() - startedMs;
-        } else await new Promise((resolve) => setTimeout(resolve, tookMs * Math.random()));
-        assertEquals((await killed.stop("SIGKILL")).signal, "SIGKILL");
-        await sent;
-      }
-      await using next = await Process.start(settings);
-      const stored = await eventsOf(next.url, run);
+      const opened = await post(process.url, "/v1/runs", JSON.stringify(aRun(round)));
+      assertEquals(opened?.status, 202);
+      const startedMs = performance.now();
+      const sent = postAll(process.url, `${run}/events`, body);
+      if (round === 0) {
+        const { tries, status, json } = await sent;
+        assertEquals([status, json], [202, tries === 1 ? ALL : json]);
+        tookMs = performance.now() - startedMs;
+      } else await new Promise((resolve) => setTimeout(resolve, tookMs * Math.random()));
+      assertEquals((await process.stop("SIGKILL")).signal, "SIGKILL");
+      await sent;
+      process = await Process.start(settings);
+      const stored = await eventsOf(process.url, run);
       assert(stored === 0 || stored === EVENTS, `${stored} of ${EVENTS} events are stored`);
       if (stored === 0) unstored++;
       else if (round > 0) tookMs /= 2;
-      const { tries, status, json } = await postAll(next.url, `${run}/events`, body);
+      const { tries, status, json } = await postAll(process.url, `${run}/events`, body);
       // What was not confirmed may be stored.
       const expected = stored > 0 ? AGAIN : tries === 1 ? ALL : json;
       assertEquals([status, json], [202, expected]);
-      assertEquals(await eventsOf(next.url, run), EVENTS);
-      assertEquals((await next.stop("SIGTERM")).code, 0);
+      assertEquals(await eventsOf(process.url, run), EVENTS);
     }
+    assertEquals((await process.stop("SIGTERM")).code, 0);
     assert(unstored > 0, "each kill came too late");
     await withStore(path, async (store) => {
       const harness = new RetentionHarness(store);

@@ -13,7 +13,7 @@ import { ensureFirstTeam } from "../../../kv/teams/teams.ts";
 
 const KEY = `apk_eu_${"a9".repeat(16)}`;
 
-const RUNS = 3_000, TIMEOUT_MS = 60_000;
+const RUNS = 1_500, TIMEOUT_MS = 60_000;
 
 /** Stores runs whose deadlines have passed while the service was down. */
 async function fill(store: Store, openedMs: number): Promise<TeamId> {

@@ -1,5 +1,6 @@
 /** Tests that a quota notice reaches the owner at most once, wherever kill -9 strikes. */
 import { assert, assertEquals } from "@std/assert";
+import { ENVIRONMENT } from "../../../app/start.ts";
 import { isOpen, newNotice, type Notice, NOTICE_LEASE_MS } from "../../../domain/teams/quota.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
@@ -8,9 +9,10 @@ import type { OpenStore } from "../../../kv/open.ts";
 import { noticeSets, noticeWork } from "../../../kv/teams/quota_work.ts";
 import { usageSet } from "../../../kv/summaries/team_write.ts";
 import { workKey } from "../../../kv/work/store.ts";
+import { ensureFirstTeam } from "../../../kv/teams/teams.ts";
 import { Process, type Settings } from "../../support/harness/process.ts";
 import { type Behaviour, SENDER, SmtpSink } from "../../support/fakes/smtp.ts";
-import { inFolder, withStore } from "../../support/harness/temp_store.ts";
+import { inFolder, onStore, withStore } from "../../support/harness/temp_store.ts";
 
 const KEY = `apk_eu_${"d5".repeat(16)}`;
 const OWNER = "owner@example.org";
@@ -28,7 +30,7 @@ for (const { strikes, behaviour, mails, states } of ROUNDS) {
   inFolder.test(`notices: kill -9 ${strikes} of the mail server does not send twice`, async (folder) => {
     await using sink = await SmtpSink.start();
     const settings = settingsIn(folder, sink);
-    await create(settings);
+    await create(settings.RUNLEDGER_KV);
     await withStore(settings.RUNLEDGER_KV, (store, team) => count(store, team, 80_000));
 
     sink.behaviour = behaviour;
@@ -67,9 +69,9 @@ function settingsIn(folder: string, sink: SmtpSink) {
 }
 
 /** Creates the ledger with its first team. */
-async function create(settings: Settings): Promise<void> {
-  await using process = await Process.start(settings);
-  assertEquals((await process.stop()).code, 0);
+function create(path: string): Promise<void> {
+  const options = { region: "eu", key: KEY, tier: "free" } as const;
+  return onStore(path, async (store) => void await ensureFirstTeam(store, ENVIRONMENT, options));
 }
 
 /** Starts a process, and kills it when the mail server reaches the given point. */
@@ -121,7 +123,7 @@ async function allNotices(store: OpenStore, team: TeamId): Promise<Notice[]> {
 inFolder.test("notices: under kill -9 at any moment each of many notices is sent at most once", async (folder) => {
   await using sink = await SmtpSink.start();
   const settings = settingsIn(folder, sink);
-  await create(settings);
+  await create(settings.RUNLEDGER_KV);
   const wanted = 60;
   await withStore(settings.RUNLEDGER_KV, async (store, team) => {
     for (let n = 0; n < wanted; n++) {
