@@ -47,56 +47,51 @@ browserTest("the reference shows the calls on each screen, accessibly", async (b
   }
 });
 
-browserTest("search finds a call, with examples in three languages", async (browser) => {
-  await using h = await Harness.open();
-  await using visitor = await BrowserSession.open(browser, h.url);
-  const { page } = visitor;
-  await page.goto("/docs");
-  await page.getByRole("button", { name: "Search" }).click();
-  await page.keyboard.type("explain cost");
-  await page.getByRole("dialog").getByRole("option", { name: /Explain a run's cost/ }).click();
-  await page.waitForURL(/#.*cost$/);
-  const call = page.getByRole("region", { name: "Explain a run's cost" });
-  const language = call.getByRole("button", { name: "Change code sample language" });
-  await language.filter({ hasText: "Shell Curl" }).waitFor();
-  const examples = [["JavaScript", "Fetch", "fetch("], ["Python", "Requests", "requests.get("]];
-  for (const [name = "", library = "", code = ""] of examples) {
-    await language.click();
-    await page.getByRole("option", { name: library, exact: true }).first().click();
-    await language.filter({ hasText: `${name} ${library}` }).waitFor();
-    await call.locator("pre").filter({ hasText: code }).first().waitFor();
-  }
-  visitor.assertCalm();
-});
-
 browserTest(
-  "a call is sent from the page, and the browser does not store the key",
-  async (browser) => {
+  "the reference sends a call and finds one, in the dashboard's theme",
+  async (browser, t) => {
     await using h = await Harness.open();
-    await using visitor = await BrowserSession.open(browser, h.url);
+    await using visitor = await BrowserSession.open(browser, h.url, { colorScheme: "light" });
     const { page } = visitor;
-    await page.goto("/docs");
-    await page.getByLabel(/Token/).first().fill(h.key);
-    await page.getByRole("button", { name: /Test Request/ }).first().click();
-    const sent = page.waitForResponse("**/v1/runs");
-    await page.getByRole("button", { name: /Send/ }).first().click();
-    assertEquals((await sent).status(), 202);
-    await page.getByText("202 Accepted").waitFor();
-    const stored = await page.evaluate<string>(
-      "JSON.stringify({ ...localStorage, ...sessionStorage })",
+    await t.step("the theme is that of the dashboard", async () => {
+      await page.context().addCookies([{ name: "runledger-theme", value: "dark", url: h.url }]);
+      await page.goto("/docs");
+      await page.getByRole("heading", { name: "Open a run" }).waitFor();
+      await page.locator("body.dark-mode").waitFor();
+      visitor.assertCalm();
+    });
+    await t.step("search finds a call, with examples in three languages", async () => {
+      await page.getByRole("button", { name: "Search" }).click();
+      await page.keyboard.type("explain cost");
+      await page.getByRole("dialog").getByRole("option", { name: /Explain a run's cost/ }).click();
+      await page.waitForURL(/#.*cost$/);
+      const call = page.getByRole("region", { name: "Explain a run's cost" });
+      const language = call.getByRole("button", { name: "Change code sample language" });
+      await language.filter({ hasText: "Shell Curl" }).waitFor();
+      const examples = [["JavaScript", "Fetch", "fetch("], ["Python", "Requests", "requests.get("]];
+      for (const [name = "", library = "", code = ""] of examples) {
+        await language.click();
+        await page.getByRole("option", { name: library, exact: true }).first().click();
+        await language.filter({ hasText: `${name} ${library}` }).waitFor();
+        await call.locator("pre").filter({ hasText: code }).first().waitFor();
+      }
+      visitor.assertCalm();
+    });
+    await t.step(
+      "a call is sent from the page, and the browser does not store the key",
+      async () => {
+        await page.getByLabel(/Token/).first().fill(h.key);
+        await page.getByRole("button", { name: /Test Request/ }).first().click();
+        const sent = page.waitForResponse("**/v1/runs");
+        await page.getByRole("button", { name: /Send/ }).first().click();
+        assertEquals((await sent).status(), 202);
+        await page.getByText("202 Accepted").waitFor();
+        const stored = await page.evaluate<string>(
+          "JSON.stringify({ ...localStorage, ...sessionStorage })",
+        );
+        assertEquals(stored.includes(h.key), false);
+        visitor.assertCalm();
+      },
     );
-    assertEquals(stored.includes(h.key), false);
-    visitor.assertCalm();
   },
 );
-
-browserTest("the dashboard's theme applies to the reference", async (browser) => {
-  await using h = await Harness.open();
-  await using visitor = await BrowserSession.open(browser, h.url, { colorScheme: "light" });
-  const { page } = visitor;
-  await page.context().addCookies([{ name: "runledger-theme", value: "dark", url: h.url }]);
-  await page.goto("/docs");
-  await page.getByRole("heading", { name: "Open a run" }).waitFor();
-  await page.locator("body.dark-mode").waitFor();
-  visitor.assertCalm();
-});
