@@ -11,7 +11,7 @@ Deno.test("alerts: every sequence that failed before passes", async () => {
 });
 
 /** Sequences by instances of the service on one store. */
-const SEQUENCES = [[1, 40], [3, 8]] as const;
+const SEQUENCES = [[1, 20], [3, 4]] as const;
 
 for (const [instances, count] of SEQUENCES) {
   const name =

@@ -3,7 +3,7 @@ import { SEED } from "../../support/harness/seed.ts";
 import { playCheckSeed } from "../../assurance/sim/check_play.ts";
 
 /** Sequences by instances of the service on one store. */
-const SEQUENCES = [[1, 20], [3, 5]] as const;
+const SEQUENCES = [[1, 10], [3, 3]] as const;
 
 for (const [instances, count] of SEQUENCES) {
   const name = `checks: results, lists and statistics are the model's, instances: ${instances}`;
