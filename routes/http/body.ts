@@ -162,6 +162,7 @@ function readBody(
     const { flight } = arrival;
     if (!(body instanceof Uint8Array)) {
       flight?.giveUp();
+      arrival.slot?.();
       // The rest may still arrive. While a body is being read, the runtime closes the connection itself.
       const isOpen = body.code === "body_timeout" && flight !== null;
       return fail(c, body, isOpen ? { "Connection": "close" } : {});
@@ -173,7 +174,7 @@ function readBody(
     lease.use(flight);
     c.set("bodyLease", lease);
     if (body.length <= LARGE_BYTES_MIN) return take(c, body);
-    const slot = await slotInTime((late) => admission.largeBodies.take(arrival.team, late));
+    const slot = arrival.slot ?? await arrival.largeSlot();
     if (slot === null) return fail(c, OVERLOADED);
     lease.defer(slot);
     const cutBytes = body.length > WHOLE_BODY_BYTES_MAX
@@ -191,6 +192,8 @@ const NO_TEAM = "";
 class Arrival {
   /** The counted bytes; null while none are. */
   flight: Flight | null = null;
+  /** Releases the slot of a large body, which an inflated one takes before it is complete. */
+  slot: (() => void) | null = null;
   /** Bytes in the current buffer. */
   #gathered = 0;
   #reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
@@ -257,6 +260,11 @@ class Arrival {
     this.#release?.();
   }
 
+  /** Waits for a slot of a large body; null when none was free in time. */
+  largeSlot(): Promise<(() => void) | null> {
+    return slotInTime((late) => this.#admission.largeBodies.take(this.team, late));
+  }
+
   async *#chunks(): AsyncGenerator<Uint8Array> {
     const reader = this.#request.body?.getReader();
     if (reader === undefined) return;
@@ -268,12 +276,15 @@ class Arrival {
     }
   }
 
-  /** Inflates under the same limit, as a defense against compression bombs. */
+  /**
+   * Inflates under the same limit, as a defense against compression bombs. A few bytes on the wire may
+   * become a large body, so it waits for its slot as soon as it is one.
+   */
   async #inflate(bytes: Uint8Array, coding: Coding): Promise<Uint8Array | Problem> {
     const inflater = INFLATERS[coding]();
     inflater.end(bytes);
     try {
-      return await this.#gather(inflater, new TurnClock());
+      return await this.#gather(inflater, true);
     } catch {
       const message = `The body is not valid ${coding}: check Content-Encoding`;
       return { code: "invalid_json", message };
@@ -283,8 +294,10 @@ class Arrival {
   /** Joins chunks, and counts the bytes of their buffer before it grows. */
   async #gather(
     chunks: AsyncIterable<Uint8Array>,
-    clock: TurnClock | null = null,
+    isInflated = false,
   ): Promise<Uint8Array | Problem> {
+    // Reading from the network yields by itself.
+    const clock = isInflated ? new TurnClock() : null;
     let buffer = new Uint8Array();
     let length = 0;
     let count = 0;
@@ -292,6 +305,7 @@ class Arrival {
     for await (const chunk of chunks) {
       const needed = length + chunk.length;
       if (needed > this.#bytesMax) return tooLarge(this.#bytesMax);
+      if (isInflated && needed > LARGE_BYTES_MIN && !await this.#takeSlot()) return OVERLOADED;
       if (++count > CHUNKS.max + needed / CHUNKS.bytes) {
         this.#admission.tinyChunks.begin(this.team, CHUNKS_PENALTY_MS);
         return TOO_MANY_CHUNKS;
@@ -305,12 +319,20 @@ class Arrival {
       }
       buffer.set(chunk, length);
       this.#gathered = length = needed;
-      // Reading from the network yields by itself.
       const pause = clock?.pause() ?? null;
       if (pause !== null) await pause;
     }
     if (this.flight?.isGivenUp === true) return OVERLOADED;
     return buffer.subarray(0, length);
+  }
+
+  /** Takes the slot of a large body, unless it has one; false when none was free in time. */
+  async #takeSlot(): Promise<boolean> {
+    if (this.slot !== null) return true;
+    const slot = await this.largeSlot();
+    if (this.#hasLeft) slot?.();
+    else this.slot = slot;
+    return this.slot !== null;
   }
 
   #take(bytes: number): boolean {

@@ -4,6 +4,7 @@ import { Memory } from "../../runtime/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { gzipSync } from "node:zlib";
 import { FORM_BYTES_MAX } from "../../domain/core/limits.ts";
+import { LARGE_BYTES_MIN } from "../../routes/http/admission.ts";
 import { aRun } from "../support/builders/requests.ts";
 import { enterprise, Harness, oneInstance } from "../support/harness/harness.ts";
 import { ofInstance } from "../support/harness/test_kv.ts";
@@ -163,6 +164,41 @@ ofInstance(
     }
     const answers = await Promise.all([...own, theirs, small]);
     assertEquals(answers.map(({ status }) => status), Array(5).fill(409));
+  },
+);
+
+ofInstance(
+  "a compressed body waits for its slot before it is inflated, and other teams do not wait",
+  async () => {
+    const gate = Promise.withResolvers<void>();
+    const began = Promise.withResolvers<void>();
+    const runs: Partial<RunStore> = {
+      async open(_, request) {
+        began.resolve();
+        if (request.agent === "own") await gate.promise;
+        return { kind: "conflict", field: "agent" };
+      },
+    };
+    await using h = await Harness.open({ tier: "enterprise", deps: { runs: runs as RunStore } });
+    const { key: other } = await h.addTeam("enterprise");
+    const open = (n: number, agent: string, bytes: number, key = h.key) => {
+      const body = gzipSync(JSON.stringify(aRun(n, { agent, ignored: "x".repeat(bytes) })));
+      return h.post("/v1/runs", body, { key, headers: { "Content-Encoding": "gzip" } });
+    };
+    const [largeBytes, waiting] = [900_000, 4];
+    const first = open(0, "own", largeBytes);
+    await began.promise;
+    const firstBytes = heldBytes(h);
+    assert(firstBytes >= largeBytes);
+    const own = Array.from({ length: waiting }, (_, n) => open(n + 1, "own", largeBytes));
+    await untilHeld(h, (bytes) => bytes >= firstBytes + waiting * LARGE_BYTES_MIN);
+    const theirs = [await open(9, "small", 10, other), await open(8, "large", largeBytes, other)];
+    assertEquals(theirs.map(({ status }) => status), [409, 409]);
+    assertEquals(heldBytes(h), firstBytes + waiting * LARGE_BYTES_MIN);
+    gate.resolve();
+    const answers = await Promise.all([first, ...own]);
+    assertEquals(answers.map(({ status }) => status), Array(1 + waiting).fill(409));
+    assertEquals(heldBytes(h), 0);
   },
 );
 
