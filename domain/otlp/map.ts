@@ -16,7 +16,7 @@ import { INPUT_KEYS, INSTRUCTION_KEYS, KIND_KEYS, OUTPUT_KEYS } from "./keys.ts"
 import { toolCallIdOf } from "./kind.ts";
 import { type Observation, observe, type SpanFailure } from "./observation.ts";
 import type { Attributes, Span } from "./span.ts";
-import { joinFacts, type SpanFacts, type TraceFacts } from "../runs/trace_facts.ts";
+import { JoinedFacts, type TraceFacts } from "../runs/trace_facts.ts";
 import { attachedFactsOf, attachedRunOf, factsOf } from "./trace.ts";
 import { sameCalls, type StoredSpan, TWIN_CALLS_MAX } from "./twins.ts";
 import { type SpanUsage, usageOf } from "./usage.ts";
@@ -52,37 +52,53 @@ export interface MapOptions {
 /** Spans that are mapped in one step. */
 const SPANS_PER_STEP = 32;
 
+function isStepEnd(i: number): boolean {
+  return i % SPANS_PER_STEP === SPANS_PER_STEP - 1;
+}
+
 /** Maps the spans of a request, a few in each step. */
 export function* mapSpans(spans: readonly Span[], options: MapOptions): Steps<MappedSpans> {
   const observations: Observation[] = [];
   for (const [i, span] of spans.entries()) {
     const said = observe(span);
     if (said !== null) observations.push(said);
-    if (i % SPANS_PER_STEP === 0) yield;
+    if (isStepEnd(i)) yield;
   }
   const homes = yield* homesOf(observations);
   const closers = yield* closersOf(spans, observations);
-  const runs = new Map<RunId, { readonly events: RunEvent[]; readonly facts: SpanFacts[] }>();
+  const runs = new Map<RunId, DraftRun>();
   for (const [i, said] of observations.entries()) {
-    if (i % SPANS_PER_STEP === 0) yield;
+    if (isStepEnd(i)) yield;
     const attached = attachedRunOf(said);
     const trace = homes.get(said.span) ?? said.span.traceId;
     const id = attached ?? `run_${options.region}_${trace}` as RunId;
     const isOwn = attached === null && trace === said.span.traceId;
-    const run = runs.get(id) ?? { events: [], facts: [] };
+    const run = runs.get(id) ?? { events: [], said: [] };
     runs.set(id, run);
     run.events.push(eventOf(said, said.kind, said.usage, 0, isOwn, options));
     const call = callOfAgent(said);
     if (call !== null) run.events.push(eventOf(said, "llm", call, 1, isOwn, options));
-    run.facts.push(isOwn ? factsOf(said, options.agent) : attachedFactsOf(said));
-    if (isOwn && closers.has(said)) run.facts.push({ isClosed: true });
+    run.said.push([said, isOwn]);
   }
-  return {
-    runs: Array.from(runs, ([run, { events, facts }]) => {
-      return { run, events, facts: joinFacts(facts) };
-    }),
-    dropped: spans.length - observations.length,
-  };
+  const mapped: RunSpans[] = [];
+  for (const [run, { events, said }] of runs) {
+    const facts = new JoinedFacts();
+    // What encloses others is usually sent last, and its candidates win.
+    for (let i = said.length - 1; i >= 0; i--) {
+      const [one, isOwn] = said[i] as DraftRun["said"][number];
+      facts.add(isOwn ? factsOf(one, options.agent, facts) : attachedFactsOf(one));
+      if (isOwn && closers.has(one)) facts.add({ isClosed: true });
+      if (isStepEnd(i)) yield;
+    }
+    mapped.push({ run, events, facts: facts.result() });
+  }
+  return { runs: mapped, dropped: spans.length - observations.length };
+}
+
+/** A run of a request, its spans with whether their trace is its own. */
+interface DraftRun {
+  readonly events: RunEvent[];
+  readonly said: (readonly [said: Observation, isOwn: boolean])[];
 }
 
 /**
@@ -176,7 +192,7 @@ function* closersOf(
   const closers = new Set<Observation>();
   for (const [i, said] of inner.entries()) {
     if (isEnclosed(said)) closers.add(said);
-    if (i % SPANS_PER_STEP === 0) yield;
+    if (isStepEnd(i)) yield;
   }
   return closers;
 }

@@ -7,7 +7,7 @@ import { AGENT_CHARS_MAX } from "../core/limits.ts";
 import { isRunId, type RunId } from "../core/ids.ts";
 import { cutText, printable } from "../core/text.ts";
 import type { FinishStatus } from "../runs/run.ts";
-import type { SpanFacts, TextCandidate } from "../runs/trace_facts.ts";
+import type { JoinedFacts, SpanFacts, TextCandidate } from "../runs/trace_facts.ts";
 import { KIND_KEYS } from "./keys.ts";
 import {
   customerOf,
@@ -34,11 +34,16 @@ const NAME_TIERS = { label: 3, name: 2, service: 1, default: 0 } as const;
 const RANKS = 4;
 
 /**
- * Returns the candidates that a span offers.
+ * Returns the candidates that a span offers; undefined for those that are certain to lose.
  *
  * @param defaultAgent agent that the request names for all its spans; null for none
+ * @param known facts of other spans
  */
-export function factsOf(said: Observation, defaultAgent: string | null): SpanFacts {
+export function factsOf(
+  said: Observation,
+  defaultAgent: string | null,
+  known: JoinedFacts,
+): SpanFacts {
   const { span } = said;
   const { startMs, endMs, spanId: id } = span;
   const rank = rankOf(said);
@@ -46,18 +51,21 @@ export function factsOf(said: Observation, defaultAgent: string | null): SpanFac
   const service = serviceOf(span);
   const parent = ownLabel(span, "runledger.parent_run_id");
   const metadata = metadataOf(said, service);
+  const [beginRank, statusRank] = [rank >= AGENT ? 1 : 0, isSilent ? CHAIN : rank];
   return {
-    begin: { rank: rank >= AGENT ? 1 : 0, at: startMs, id },
-    end: { rank, at: endMs, id, startMs },
-    status: {
-      rank: isSilent ? CHAIN : rank,
+    begin: known.beats("begin", beginRank, startMs, id)
+      ? undefined
+      : { rank: beginRank, at: startMs, id },
+    end: known.beats("end", rank, endMs, id) ? undefined : { rank, at: endMs, id, startMs },
+    status: known.beats("status", statusRank, endMs, id) ? undefined : {
+      rank: statusRank,
       at: endMs,
       id,
       startMs,
       // A handled failure of a call is no failure of the run.
       status: rank === OTHER ? "success" : statusOf(said.failure),
     },
-    agent: agentOf(said, rank, defaultAgent, service),
+    agent: agentOf(said, rank, defaultAgent, service, known),
     customer: labelOf(customerOf(said), span),
     feature: labelOf(featureOf(said), span),
     parent: isRunId(parent) ? { rank, at: startMs, id, value: parent } : undefined,
@@ -97,16 +105,14 @@ function agentOf(
   rank: number,
   defaultAgent: string | null,
   service: Service,
-): TextCandidate {
+  known: JoinedFacts,
+): TextCandidate | undefined {
   const label = ownLabel(span, "runledger.agent") ?? defaultAgent;
   const ofService = service.isKnown ? NAME_TIERS.service : NAME_TIERS.default;
   const tier = label !== null ? NAME_TIERS.label : agent !== null ? NAME_TIERS.name : ofService;
-  return {
-    rank: tier * RANKS + rank,
-    at: span.startMs,
-    id: span.spanId,
-    value: slugOf(label ?? agent ?? service.name),
-  };
+  const [ofAll, at, id] = [tier * RANKS + rank, span.startMs, span.spanId];
+  if (known.beats("agent", ofAll, at, id)) return undefined;
+  return { rank: ofAll, at, id, value: slugOf(label ?? agent ?? service.name) };
 }
 
 /** Returns a name as an agent's slug: without control characters, cut to its limit. */

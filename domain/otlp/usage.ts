@@ -238,6 +238,8 @@ function mlflowTokens(attributes: Attributes): SpanTokens | null {
   };
 }
 
+const NO_CACHES = { cached: null, written: null } as const;
+
 /** Caches that only a copy of the provider's usage tells. */
 function cachesElsewhere(attributes: Attributes): Pick<SpanTokens, "cached" | "written"> {
   for (const key of ["gen_ai.usage.raw", "langsmith.metadata.usage_metadata"]) {
@@ -246,7 +248,8 @@ function cachesElsewhere(attributes: Attributes): Pick<SpanTokens, "cached" | "w
     if (tokens !== null) return tokens;
   }
   // LiteLLM sends the representation of a Python object, which is no JSON.
-  const python = textOf(attributes, ["metadata.usage_object"]) ?? "";
+  const python = textOf(attributes, ["metadata.usage_object"]);
+  if (python === null) return NO_CACHES;
   const countAt = (name: RegExp) => {
     const digits = name.exec(python)?.[1];
     return digits === undefined ? null : Number(digits);

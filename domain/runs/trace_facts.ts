@@ -96,40 +96,73 @@ export function sortedMetadata(labels: readonly MetadataLabel[]): readonly Metad
 const EARLIEST = ["begin", "agent", "customer", "feature", "parent"] as const;
 const LATEST = ["end", "status"] as const;
 
+/** A fact of which one candidate counts. */
+type Competing = typeof EARLIEST[number] | typeof LATEST[number];
+
 /** Joins what sets of spans say. */
 export function joinFacts(all: readonly SpanFacts[]): TraceFacts {
-  const joined: { -readonly [Name in keyof TraceFacts]: unknown } = {};
-  const metadata = new Map<string, MetadataLabel>();
-  const scopes = new Set<string>();
-  const join = (name: keyof TraceFacts, candidate: Candidate | undefined, sign: 1 | -1) => {
-    if (candidate !== undefined) joined[name] = pick(joined[name] as Candidate, candidate, sign);
-  };
-  for (const facts of all) {
-    for (const name of EARLIEST) join(name, facts[name], 1);
-    for (const name of LATEST) join(name, facts[name], -1);
-    if (facts.isClosed) joined.isClosed = true;
-    for (const label of facts.metadata ?? []) {
-      metadata.set(label.key, pick(metadata.get(label.key), label, 1));
-    }
-    for (const scope of facts.scopes ?? []) scopes.add(scope);
-  }
-  if (metadata.size > 0) joined.metadata = sortedMetadata([...metadata.values()]);
-  if (scopes.size > 0) joined.scopes = [...scopes].sort().slice(0, SCOPES_MAX);
-  return joined as TraceFacts;
+  const joined = new JoinedFacts();
+  for (const facts of all) joined.add(facts);
+  return joined.result();
 }
 
-/**
- * Returns the candidate that comes first by rank, instant and id.
- *
- * @param sign 1 if the earlier instant comes first, -1 if the later one does
- */
+/** Facts of a trace while they are joined. */
+export class JoinedFacts {
+  readonly #joined: { -readonly [Name in keyof TraceFacts]: unknown } = {};
+  readonly #metadata = new Map<string, MetadataLabel>();
+  readonly #scopes = new Set<string>();
+
+  /** Adds what a set of spans says. */
+  add(facts: SpanFacts): void {
+    for (const name of EARLIEST) this.#join(name, facts[name], 1);
+    for (const name of LATEST) this.#join(name, facts[name], -1);
+    if (facts.isClosed) this.#joined.isClosed = true;
+    for (const label of facts.metadata ?? []) {
+      this.#metadata.set(label.key, pick(this.#metadata.get(label.key), label, 1));
+    }
+    for (const scope of facts.scopes ?? []) this.#scopes.add(scope);
+  }
+
+  /** Returns whether a candidate is certain to lose, so that it need not be added. */
+  beats(name: Competing, rank: number, at: number, id: string): boolean {
+    const known = this.#joined[name] as Candidate | undefined;
+    return known !== undefined && orderOf(known, { rank, at, id }, isLatest(name) ? -1 : 1) < 0;
+  }
+
+  /** Returns the facts. */
+  result(): TraceFacts {
+    const [joined, metadata, scopes] = [this.#joined, this.#metadata, this.#scopes];
+    if (metadata.size > 0) joined.metadata = sortedMetadata([...metadata.values()]);
+    if (scopes.size > 0) joined.scopes = [...scopes].sort().slice(0, SCOPES_MAX);
+    return joined as TraceFacts;
+  }
+
+  #join(name: Competing, candidate: Candidate | undefined, sign: 1 | -1): void {
+    if (candidate === undefined) return;
+    this.#joined[name] = pick(this.#joined[name] as Candidate | undefined, candidate, sign);
+  }
+}
+
+function isLatest(name: Competing): boolean {
+  return name === "end" || name === "status";
+}
+
+/** Returns the candidate that comes first by {@link orderOf}. */
 function pick<C extends Candidate>(a: C | undefined, b: C, sign: 1 | -1): C {
   if (a === undefined) return b;
-  const order = b.rank - a.rank || sign * (a.at - b.at) ||
-    (a.id < b.id ? -1 : Number(a.id > b.id));
+  const order = orderOf(a, b, sign);
   // A span that is sent twice with other values: the greater text, whichever came first.
   const isFirst = order !== 0 ? order < 0 : JSON.stringify(a) <= JSON.stringify(b);
   return isFirst ? a : b;
+}
+
+/**
+ * Orders candidates by rank, instant and id.
+ *
+ * @param sign 1 if the earlier instant comes first, -1 if the later one does
+ */
+function orderOf(a: Candidate, b: Candidate, sign: 1 | -1): number {
+  return b.rank - a.rank || sign * (a.at - b.at) || (a.id < b.id ? -1 : Number(a.id > b.id));
 }
 
 /** Part of a trace that a run's ledger keeps. */
