@@ -8,7 +8,7 @@
  */
 import { errorCodeIn, readAnswer } from "../domain/judges/answer.ts";
 import type { Connection } from "../domain/judges/connection.ts";
-import { type CallOutcome, RETRY_AFTER_MS_MAX } from "../domain/judges/judge_job.ts";
+import { type CallOutcome, NO_KEY_STATUS, RETRY_AFTER_MS_MAX } from "../domain/judges/judge_job.ts";
 import type { JudgeSettings } from "../domain/judges/judge.ts";
 import { createPost, type Egress, type PostDeps, type PostOutcome } from "./http.ts";
 
@@ -54,7 +54,6 @@ export function createModels(deps: ModelDeps) {
       signal: AbortSignal,
     ): Promise<CallOutcome> {
       const key = keyVariable === null ? undefined : keyOf(keyVariable);
-      // As a server answers to a call without a key, but nothing is sent.
       if (keyVariable !== null && key === undefined) return NO_KEY;
       const headers = {
         "content-type": "application/json",
@@ -67,8 +66,13 @@ export function createModels(deps: ModelDeps) {
   };
 }
 
-/** Outcome without the variable of a key: the judge is blocked until it is there. */
-const NO_KEY: CallOutcome = { kind: "refused", status: 401, code: "no_key", retryAfterMs: null };
+/** Outcome without a key that can be sent: the judge is blocked until there is one. */
+const NO_KEY: CallOutcome = {
+  kind: "refused",
+  status: NO_KEY_STATUS,
+  code: null,
+  retryAfterMs: null,
+};
 
 function outcomeOf(
   outcome: PostOutcome,

@@ -99,7 +99,7 @@ const WARN_AT_MAX = 3;
 const WARN_AT = `a list of 1 to ${WARN_AT_MAX} numbers above 0 and below 1`;
 const SHARE = "a number above 0 and below 1, such as 0.8";
 const LIMIT_MIN = 1e-12;
-const LIMIT = `an amount of dollars above 0 and up to ${COST_USD_MAX} (a pause lets nothing run)`;
+const LIMIT = `a number of dollars above 0 and up to ${COST_USD_MAX} (a pause lets nothing run)`;
 const SCOPE =
   'an object with at most one of "agent", "customer_id", "feature" and "each": {} is the team';
 const OF_RUN = 'empty or have "agent" alone for the period "run"';
@@ -121,6 +121,8 @@ export function includes(scope: GuardScope, subject: GuardSubject): boolean {
   if (label === null) return true;
   return name === null ? subject[label] !== null : subject[label] === name;
 }
+
+const REASON = "words that tell people why";
 
 const names = {
   agent: optional(agentSlug()).describe("Slug of an agent."),
@@ -185,7 +187,8 @@ export const BUDGETS: ObjectKind<BudgetSettings> = kindAsSent({
 
 const pauseSchema = z.object({
   ...names,
-  reason: text(REASON_CHARS_MAX).describe("Words for people; verdicts show them."),
+  reason: text(REASON_CHARS_MAX).refine((sent) => sent !== "", REASON).meta({ minLength: 1 })
+    .describe("Words for people; verdicts show them."),
   until: withDefault(instant(), null).describe(
     "End, in the future; when absent, the pause lasts until it is deleted.",
   ),

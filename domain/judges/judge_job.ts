@@ -244,8 +244,11 @@ export type CallOutcome =
 /** Longest wait that a provider may ask for, milliseconds. */
 export const RETRY_AFTER_MS_MAX = 3_600_000;
 
+/** Status of a call that was not made, because the variable of its key has none that can be sent. */
+export const NO_KEY_STATUS = 0;
+
 /** Statuses after which no call can succeed until somebody changes something. */
-const BLOCKING: ReadonlySet<number> = new Set([401, 402, 403, 404]);
+const BLOCKING: ReadonlySet<number> = new Set([NO_KEY_STATUS, 401, 402, 403, 404]);
 
 /** Reason of a judge whose model gives more tokens than asked for, so that no hold is a bound. */
 export const LIMIT_IGNORED = "limit_ignored";
@@ -284,7 +287,7 @@ export function afterCall(
     return { ...afterAnswer(called, outcome.answer, nowMs), account: after };
   }
   if (outcome.kind === "refused" && isBlocking(outcome)) {
-    const reason = outcome.code === INSUFFICIENT ? INSUFFICIENT : `http_${outcome.status}`;
+    const reason = refusalReason(outcome);
     const after = block(afterHold, reason, versionName(job), nowMs);
     const blocked = { ...called, failure: reason, tries: job.tries - 1 };
     const waiting = callAt(blocked, nowMs + PROBE_MS);
@@ -309,7 +312,16 @@ function costOf(outcome: CallOutcome, callHold: Hold, row: RateRow | null): Pico
 
 const INSUFFICIENT = "insufficient_quota";
 
-function isBlocking({ status, code }: Extract<CallOutcome, { readonly kind: "refused" }>): boolean {
+/** A call that was answered with another status than 200. */
+type Refusal = Extract<CallOutcome, { readonly kind: "refused" }>;
+
+/** Returns the reason of a refused call, such as `http_401`. */
+export function refusalReason({ status, code }: Refusal): string {
+  if (code === INSUFFICIENT) return INSUFFICIENT;
+  return status === NO_KEY_STATUS ? "no_key" : `http_${status}`;
+}
+
+function isBlocking({ status, code }: Refusal): boolean {
   return BLOCKING.has(status) || code === INSUFFICIENT;
 }
 
@@ -339,7 +351,7 @@ function afterFailure(
     return at === "dead" ? failed(reason) : callAt({ ...job, failure: reason }, at);
   }
   const { status, retryAfterMs } = outcome;
-  const reason = `http_${status}`;
+  const reason = refusalReason(outcome);
   if (at === "dead") return failed(reason);
   const isTransient = status === 408 || status === 429 || status >= 500;
   if (isTransient) {

@@ -26,6 +26,7 @@ import {
   type JobChange,
   type JudgeJob,
   LIMIT_IGNORED,
+  refusalReason,
 } from "./judge_job.ts";
 import { judgeBody, parseJudge } from "./judge_body.ts";
 import type { JudgeSettings } from "./judge.ts";
@@ -143,7 +144,7 @@ export function afterTrial(
 }
 
 function reasonOf({ problem }: JudgeJob, outcome: CallOutcome): string {
-  if (outcome.kind === "refused") return `http_${outcome.status}`;
+  if (outcome.kind === "refused") return refusalReason(outcome);
   if (outcome.kind === "unsent") return "unreachable";
   return outcome.kind === "lost" || problem === null ? TRIAL_ENDED : problem;
 }

@@ -79,7 +79,7 @@ Harness.test("budgets: a form sets one, and the list shows what was spent and wh
 Harness.test("budgets: a refused one is shown as typed, and a reader sees no form", async (h) => {
   const reader = await signedIn(h);
   const wrong = [
-    [{ limit_usd: "much" }, /id="limit_usd-problem" class="wrong">Must be an amount/],
+    [{ limit_usd: "much" }, /id="limit_usd-problem" class="wrong">Must be a number/],
     [{ warn_at: "2" }, /id="warn_at-problem" class="wrong">/],
     [{ agent: "a", feature: "b" }, /id="feature-problem" class="wrong">Only one of/],
     [{ period: "run", feature: "b" }, /id="agent-problem" class="wrong">Must be empty or/],
@@ -142,6 +142,8 @@ Harness.test("pausing an agent keeps a pause of something else that has its name
   const { status, text } = await reader.send("/dashboard/agents/research/pause", {
     reason: "Loops",
   });
-  assertEquals(status, 409, textOf(text));
+  assertEquals(status, 303, textOf(text));
   assertEquals((await h.get("/v1/pauses/research")).json.feature, "search");
+  const asked = (await h.post("/v1/guard/check", { agent: "research" })).json;
+  assertEquals([asked.decision, asked.rules[0].reason], ["block", "Loops"]);
 });

@@ -1,5 +1,7 @@
 /** Judges on pages: cost against the cap, the share that passed, dry runs, and results on runs. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { ANSWER_PROBLEMS } from "../../domain/judges/answer.ts";
+import { reasonText } from "../../routes/dashboard/judges/results.tsx";
 import { fieldsOf, hrefsOf, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { answer } from "../support/fakes/receiver.ts";
 import { judged } from "../support/fakes/model_server.ts";
@@ -95,6 +97,24 @@ Deno.test("judges: one that cannot call says why and what to do, in the list and
   await shows(/No price The model has no price on the rate card\. Add one\. .*skipped\./);
   await j.loseConnection();
   await shows(/No connection RUNLEDGER_LLM of this service lacks “gone”\. The operator adds it/);
+});
+
+Deno.test("judges: each reason says what to do, also of an answer that cannot be used", async () => {
+  const reasons = [
+    ...Object.keys(ANSWER_PROBLEMS),
+    "no_key",
+    "http_429",
+    "http_404",
+    "unreachable",
+  ];
+  for (const reason of reasons) assert(!reasonText(reason).includes("answered with"), reason);
+  assertMatch(reasonText("http_503"), /answered with http_503\. Wait, or look at its log\./);
+  assertMatch(reasonText("http_400"), /answered with http_400\. Look whether it takes chat/);
+  await using j = await JudgeHarness.open();
+  j.server.behavior = judged(7);
+  const run = await j.run();
+  const page = textOf((await (await signedIn(j.h)).get(`/dashboard/runs/${run}`)).text);
+  assertMatch(page, /helpful The value was not on the scale of the judge\. Say in the rubric how/);
 });
 
 Deno.test("judges: the form says what to set while there is no connection", async () => {

@@ -209,6 +209,7 @@ Deno.test("guard: pauses block with their reason until their end, or until they 
       [{ ...body, feature: "f" }, "feature"],
       [{ ...body, until: at(-1) }, "until"],
       [{ agent: "nightly" }, "reason"],
+      [{ agent: "nightly", reason: "" }, "reason"],
     ] as const
   ) assertEquals((await put(h, "pauses/down", sent)).json.field, field);
   const { status, json: pause } = await put(h, "pauses/down", body);

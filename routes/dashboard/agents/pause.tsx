@@ -74,7 +74,7 @@ function pauseForm(agent: string, texts: Texts, problem: Problem | null) {
   );
 }
 
-/** Pauses an agent. An agent whose slug cannot name a pause has one by a hash of its slug. */
+/** Pauses an agent. If its slug cannot name the pause, or names another one, a hash of it does. */
 export const submitAgentPause = ofAgent(async ({ c, deps, team, agent, made, onProblem }) => {
   const texts = readTexts(c.get("form"), ["reason", "lasts"]);
   onProblem((problem) => ({
@@ -86,11 +86,12 @@ export const submitAgentPause = ofAgent(async ({ c, deps, team, agent, made, onP
   const reason = texts.reason || undefined;
   const body = { agent, reason, ...until !== undefined && { until } };
   const { settings } = PAUSES.parse(body, made.at);
-  const slug = isConfigSlug(agent) ? agent : `agent-${await hashOf(agent)}`;
   const store = deps.objects(PAUSES);
+  const known = isConfigSlug(agent) ? await store.read(team, agent) : null;
   // A pause of something else keeps its name.
-  const isOwn = (await store.read(team, slug))?.settings.agent === agent;
-  await store.put(team, slug, settings, isOwn ? null : 0, made);
+  const isFree = isConfigSlug(agent) && (known === null || known.settings.agent === agent);
+  const slug = isFree ? agent : `agent-${await hashOf(agent)}`;
+  await store.put(team, slug, settings, isFree ? known?.version ?? 0 : null, made);
   return seeOther(agentPath(agent));
 });
 

@@ -4,6 +4,8 @@ import { type Label, LabelSign, Money } from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
 import { judgePath } from "../layout/paths.ts";
 
+const CLEARER = "Say in the rubric how to answer, or use another model.";
+
 /** Causes of a result that is missing, and of a judge that is blocked: what it means, what to do. */
 const REASONS: ReadonlyMap<string, string> = new Map([
   ["no_output", "The run has no output, which the rubric names."],
@@ -29,11 +31,31 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ["http_402", "The provider wants to be paid. Add credit there, then save the judge."],
   ["http_403", "The provider forbids this model to the key. Choose another model."],
   ["http_404", "The provider does not know the model. Correct its name."],
+  ["http_429", "The provider limits the calls. Judge fewer runs, or ask it for more calls."],
+  [
+    "no_key",
+    "The variable that RUNLEDGER_LLM names for the key is not set. The operator sets it, and " +
+    "starts the service again.",
+  ],
+  ["refusal", "The model refused to answer. Change the rubric, or use another model."],
+  ["length", "The answer was cut at the maximum of tokens. Allow more tokens."],
+  ["no_content", "The answer had no text. Allow more tokens, or use another model."],
+  ["bad_json", `The answer was not the JSON that the judge asks for. ${CLEARER}`],
+  ["bad_reasoning", `The answer had no reasoning. ${CLEARER}`],
+  ["bad_value", `The value was not on the scale of the judge. ${CLEARER}`],
+  ["superseded", "The text of the run changed meanwhile: it is judged again."],
+  ["not_closed", "The run has not ended, or its cost is not final yet."],
 ]);
+
+const BROKEN_SERVER = "Wait, or look at its log.";
+const OTHER_REQUEST = "Look whether it takes chat completions of this model.";
 
 /** Says why there is no result, or no call, and what to do. */
 export function reasonText(reason: string): string {
-  return REASONS.get(reason) ?? `The model's server answered with ${reason}.`;
+  return REASONS.get(reason) ??
+    `The model's server answered with ${reason}. ${
+      reason.startsWith("http_5") ? BROKEN_SERVER : OTHER_REQUEST
+    }`;
 }
 
 /** The label of a result. */

@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { type Connection, parseConnections } from "../../../domain/judges/connection.ts";
 import type { CallOutcome } from "../../../domain/judges/judge_job.ts";
+import { refusalReason } from "../../../domain/judges/judge_job.ts";
 import { createModels } from "../../../outbound/models.ts";
 import { aJudge, completion } from "../../support/builders/judges.ts";
 import { answer, Receiver, SILENT } from "../../support/fakes/receiver.ts";
@@ -48,7 +49,7 @@ Deno.test("models: without its key a connection gets no request", async () => {
   for (const key of [undefined, "two\nlines"]) {
     const outcome = await call(connectionTo(receiver.port), key);
     assert(outcome.kind === "refused");
-    assertEquals(outcome.status, 401);
+    assertEquals(refusalReason(outcome), "no_key");
   }
   assertEquals(receiver.connections, 0);
 });

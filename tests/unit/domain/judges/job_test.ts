@@ -232,7 +232,7 @@ Deno.test("tries: a form that the server does not know is replaced by the next",
 });
 
 Deno.test("blocked: a key, an amount or a model that is missing stops all calls but probes", () => {
-  for (const outcome of [401, 402, 403, 404].map((status) => refused(status))) {
+  for (const outcome of [0, 401, 402, 403, 404].map((status) => refused(status))) {
     const play = new Play();
     assertEquals(play.call(outcome), PROBE_MS);
     assertEquals(play.job.tries, 0);
