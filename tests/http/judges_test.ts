@@ -5,7 +5,7 @@ import { listRows } from "../../kv/store.ts";
 import { completion } from "../support/builders/judges.ts";
 import { eventId, runId, scoreId } from "../support/builders/requests.ts";
 import { judged, ModelServer } from "../support/fakes/model_server.ts";
-import { answer, SILENT } from "../support/fakes/receiver.ts";
+import { answer, HANG_UP } from "../support/fakes/receiver.ts";
 import type { Harness } from "../support/harness/harness.ts";
 import { follow } from "../support/harness/live.ts";
 import { BODY, JudgeHarness } from "../support/harness/judges.ts";
@@ -134,8 +134,8 @@ Deno.test("judges: over its cap a run is skipped, and a new day judges again", a
 });
 
 Deno.test("judges: a lost answer costs its hold, and is tried again", async () => {
-  await using j = await JudgeHarness.open({}, {}, 50);
-  j.server.behavior = SILENT;
+  await using j = await JudgeHarness.open();
+  j.server.behavior = HANG_UP;
   const id = await j.run();
   const { spent_usd } = await j.read("/v1/judges/helpful");
   assert(spent_usd > 0.001);
@@ -369,12 +369,12 @@ Deno.test("try: the cap of the stored judge holds, also for a judge that asks fo
 });
 
 Deno.test("try: a refused, a lost and a useless answer are shown and never repeated", async () => {
-  await using j = await JudgeHarness.open({ enabled: false }, {}, 50);
+  await using j = await JudgeHarness.open({ enabled: false });
   await j.run();
   const cases = [
     [answer(401), "failed http_401", 1],
     [answer(429), "failed http_429", 1],
-    [SILENT, "failed timeout", 1],
+    [HANG_UP, "failed timeout", 1],
     [answer(200, {}, completion("no judgement")), "failed bad_json", 1],
     // Only another form of the answer is asked for, as in earnest.
     [answer(400), "failed http_400", 3],

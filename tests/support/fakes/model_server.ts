@@ -24,13 +24,12 @@ export class ModelServer implements AsyncDisposable {
   readonly receiver = new Receiver(judged(5));
 
   /** Calls of the service, with the connection `local` to this server. */
-  models(now: () => number, callMsMax = 10_000): ModelCalls {
+  models(now: () => number): ModelCalls {
     return createModels({
       connections: parseConnections(`local=http://127.0.0.1:${this.receiver.port}/v1`) ?? [],
       keyOf: () => undefined,
       resolve: () => Promise.resolve(["127.0.0.1"]),
       now,
-      callMsMax,
     });
   }
 

@@ -33,6 +33,9 @@ export function answer(status: number, headers: HeadersInit = {}, body = ""): Be
 /** Answers nothing until the client leaves. */
 export const SILENT: Behavior = ({ closed }) => closed;
 
+/** Closes the connection of a request without an answer. */
+export const HANG_UP: Behavior = () => {};
+
 /** A receiver. Always `await using`. */
 export class Receiver implements AsyncDisposable {
   /** Connections accepted so far. */

@@ -31,11 +31,10 @@ export class JudgeHarness implements AsyncDisposable {
   static async open(
     fields: object = {},
     options: HarnessOptions = {},
-    callMsMax = 10_000,
   ): Promise<JudgeHarness> {
     const server = new ModelServer();
     let now = () => 0;
-    const { connections, call } = server.models(() => now(), callMsMax);
+    const { connections, call } = server.models(() => now());
     let dies = () => false;
     const models: ModelCalls = {
       connections,
