@@ -49,19 +49,22 @@ class Book {
   ledger: EventLedger = EMPTY_LEDGER;
   readonly pages: LedgerPage[] = [];
   readonly rowIds: EventId[] = [];
+  /** Ids of sealed pages and of rows, which the store looks up. */
+  readonly #stored = new Set<EventId>();
   accepted = 0;
   duplicates = 0;
 
   append(batch: readonly RunEvent[], receivedAt = 0): RunEvent[] {
-    const knownIds = new Set([
-      ...this.pages.flatMap((page) => unpackEventIds(page.ids)),
-      ...this.rowIds,
-    ]);
-    const ids = { isEmpty: knownIds.size === 0, has: (id: EventId) => knownIds.has(id) };
+    const stored = this.#stored;
+    const ids = { isEmpty: stored.size === 0, has: (id: EventId) => stored.has(id) };
     const decision = decideAppend(this.ledger, ids, batch, receivedAt, CARD);
     this.ledger = decision.ledger;
-    if (decision.sealedPage !== null) this.pages.push(decision.sealedPage);
+    if (decision.sealedPage !== null) {
+      this.pages.push(decision.sealedPage);
+      for (const id of unpackEventIds(decision.sealedPage.ids)) stored.add(id);
+    }
     this.rowIds.push(...decision.rowIds);
+    for (const id of decision.rowIds) stored.add(id);
     this.accepted += decision.fresh.length;
     this.duplicates += decision.duplicates;
     return [...decision.fresh];
