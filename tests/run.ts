@@ -5,15 +5,18 @@
  * An isolate spends most of a second on loading the service, more than a usual test file needs for
  * its tests. So each isolate runs several files.
  */
-import { dirname, relative, resolve } from "node:path";
+import { resolve } from "node:path";
 
 const ROOT = new URL("../", import.meta.url).pathname;
 
 /** Folders of the tests that run with a push only, and by hand only. */
 export const SLOW = { push: `${ROOT}tests/push`, long: `${ROOT}tests/long` } as const;
 
-/** Maximum test files of one isolate. */
-const FILES_MAX = 8;
+/** Isolates that all tests are divided among: enough for several cores to end at about one time. */
+const ISOLATES = 20;
+
+/** Minimum test files of one isolate, if there are as many. */
+const FILES_MIN = 8;
 
 /** The gates check types, so that tests do not. */
 const COMMAND = [
@@ -26,13 +29,24 @@ const COMMAND = [
   "--parallel",
 ];
 
-/** Runs test files; returns the exit code. */
-export async function runTests(files: string[], options: string[] = []): Promise<number> {
+const CORES = navigator.hardwareConcurrency;
+
+/**
+ * Runs test files; returns the exit code.
+ *
+ * @param jobs isolates that run at a time
+ */
+export async function runTests(
+  files: string[],
+  options: string[] = [],
+  jobs = CORES,
+): Promise<number> {
   const folder = await Deno.makeTempDir({ prefix: "tests-" });
   try {
     const child = new Deno.Command(Deno.execPath(), {
       args: [...COMMAND, ...options, ...modulesOf(files, folder)],
       cwd: ROOT,
+      env: { DENO_JOBS: String(jobs) },
     }).spawn();
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
       Deno.addSignalListener(signal, () => child.kill("SIGTERM"));
@@ -54,17 +68,14 @@ export function testsIn(path: string): string[] {
 
 /** Writes a module for each isolate, which imports its files; returns the modules. */
 function modulesOf(files: readonly string[], folder: string): string[] {
-  const modules = new Map<string, string>();
-  const counts = new Map<string, number>();
-  for (const file of files) {
-    const suite = dirname(relative(ROOT, file)).split("/").slice(0, 3).join("_");
-    const count = counts.get(suite) ?? 0;
-    counts.set(suite, count + 1);
-    const module = `${folder}/${suite}_${1 + Math.floor(count / FILES_MAX)}.ts`;
-    modules.set(module, `${modules.get(module) ?? ""}import "file://${file}";\n`);
-  }
-  for (const [module, text] of modules) Deno.writeTextFileSync(module, text);
-  return [...modules.keys()];
+  const size = Math.max(FILES_MIN, Math.ceil(files.length / ISOLATES));
+  const count = Math.ceil(files.length / size);
+  return Array.from({ length: count }, (_, n) => {
+    const module = `${folder}/tests_${n + 1}.ts`;
+    const imports = files.slice(n * size, (n + 1) * size).map((file) => `import "file://${file}";`);
+    Deno.writeTextFileSync(module, imports.join("\n"));
+    return module;
+  });
 }
 
 async function main(args: readonly string[]): Promise<number> {
