@@ -36,11 +36,11 @@ import { createChannelTester } from "../kv/channels/tester.ts";
 import { createWorkStore } from "../kv/work/store.ts";
 import { createLeaseStore } from "../kv/lease.ts";
 import { createArchiveCommit, createMonitorStore } from "../kv/monitors/store.ts";
-import { createIncidentLooks, createSilenceLooks } from "../kv/alerts/incident_work.ts";
+import { createIncidentWork, createSilenceWork } from "../kv/alerts/incident_work.ts";
 import { createIncidentStore } from "../kv/alerts/incidents.ts";
-import { createRuleLooks } from "../kv/alerts/rule_work.ts";
+import { createRuleWork } from "../kv/alerts/rule_work.ts";
 import { createRulePreviews } from "../kv/alerts/preview.ts";
-import { createMonitorLooks } from "../kv/monitors/monitor_work.ts";
+import { createMonitorWork } from "../kv/monitors/monitor_work.ts";
 import { createRunListStore } from "../kv/run_list/run_list.ts";
 import { createChangeStore } from "../kv/feed/changes.ts";
 import { createDeadStageStore, createRunWork } from "../kv/runs/run_work.ts";
@@ -175,10 +175,10 @@ function createJobs(options: ServiceOptions, shared: Shared, lease: Lease | null
   const onChanged = (team: TeamId, ids: readonly RunId[]) => commits.notifier.notify(team, ids);
   const handlers = [
     createIdleHandler(store, knownAgents),
-    createMonitorLooks({ store, changes: commits }),
-    createRuleLooks({ store, changes: commits, spend, rateCards }),
-    createSilenceLooks({ store, changes: commits }),
-    createIncidentLooks({ store, changes: commits }),
+    createMonitorWork({ store, changes: commits }),
+    createRuleWork({ store, changes: commits, spend, rateCards }),
+    createSilenceWork({ store, changes: commits }),
+    createIncidentWork({ store, changes: commits }),
     createDeliveryHandler(store),
     ...createChannelWork({
       store,

@@ -12,7 +12,7 @@ import { StorageUnavailable } from "../domain/core/errors.ts";
 import type { LeaseStore } from "../kv/lease.ts";
 import { FAILURE_PAUSE_MS, type JobDeps, jobLine, type Leadership, Loop } from "../runtime/loop.ts";
 
-/** Milliseconds that a lease lasts, between renewals, and between looks of other instances. */
+/** Milliseconds that a lease lasts, between renewals, and between polls of other instances. */
 const LEASE = { ms: 10_000, renewMs: 4_000, lookMs: 2_000 } as const;
 
 export interface LeaseDeps extends Omit<JobDeps, "leadership"> {

@@ -23,7 +23,7 @@ const CHANGES_PER_READ = 50;
 const REST = { factor: 40, msPerListener: 5, msMin: 20, msMax: 1_000 } as const;
 
 /** Milliseconds between two reads without a commit of this process, and after a store failure. */
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 
 export interface LiveDeps extends JobDeps {
   readonly changes: ChangeStore;
@@ -142,7 +142,7 @@ class Reader {
       // Once for an outage: each second, all followed teams would fail.
       if (!this.#isFailing) deps.log(jobLine(deps.now(), failure, error));
       this.#isFailing = true;
-      return LOOK_MS;
+      return POLL_MS;
     });
   }
 
@@ -169,7 +169,7 @@ class Reader {
     const isMore = await this.#readNext();
     const endMs = performance.now();
     this.#isFailing = false;
-    if (!isMore) await this.#loop.wait(LOOK_MS);
+    if (!isMore) await this.#loop.wait(POLL_MS);
     // A read that finds nothing delays no change after it.
     const isBusy = this.#position > position && this.#deps.calls.raised > calls;
     const { factor, msPerListener, msMin, msMax } = REST;

@@ -1,5 +1,5 @@
 /**
- * The loop of the work queue: does what is due, such as the look at an idle run, at the monitor of an
+ * The loop of the work queue: does what is due, such as the close of an idle run, at the monitor of an
  * agent, or at a channel with messages to send.
  *
  * Times are in the queue, so it reads work and never searches for it. Each lane has a loop of its
@@ -42,10 +42,10 @@ export interface WorkLoopDeps extends JobDeps {
 }
 
 /**
- * Milliseconds between looks at a lane without due rows, for rows that another instance filed. Those
+ * Milliseconds between polls of a lane without due rows, for rows that another instance filed. Those
  * of this process wake all lanes but that of deadlines.
  */
-const LOOK_MS: Readonly<Record<Lane, number>> = {
+const POLL_MS: Readonly<Record<Lane, number>> = {
   send: 500,
   run: 2_000,
   back: 2_000,
@@ -125,7 +125,7 @@ class LaneLoop {
   /** Batches that wait for slots, in order. */
   #ready: readonly Batch[] = [];
   #readAt = -Infinity;
-  /** Time of the first row at the last look, unix milliseconds; null for none. */
+  /** Time of the first row at the last evaluation, unix milliseconds; null for none. */
   #nextMs: number | null = null;
   /** End of the rest, by the clock of the process. */
   #restsTo = -Infinity;
@@ -182,7 +182,7 @@ class LaneLoop {
     if (restMs > 0) return await this.#loop.rest(restMs);
     if (await this.#turn()) return;
     const dueInMs = (this.#nextMs ?? Infinity) - this.#deps.now();
-    const waitMs = dueInMs > 0 ? Math.min(LOOK_MS[this.lane], dueInMs) : LOOK_MS[this.lane];
+    const waitMs = dueInMs > 0 ? Math.min(POLL_MS[this.lane], dueInMs) : POLL_MS[this.lane];
     if (this.#underWay.size === 0) return await this.#loop.wait(waitMs);
     await endsWithin(waitMs, this.#freed.promise);
   }

@@ -28,7 +28,7 @@ export interface WorkerDeps extends JobDeps {
   readonly store: ProcessingStore;
   /** Milliseconds to wait after a store failure; 1,000 when absent. */
   readonly failurePauseMs?: number | undefined;
-  /** Milliseconds between looks for work; null or absent if each commit wakes the worker. */
+  /** Milliseconds between polls for work; null or absent if each commit wakes the worker. */
   readonly lookMs?: number | null;
   /** Counts the commits with work, which shows whether calls arrive. */
   readonly calls: CallCount;
@@ -64,8 +64,8 @@ const REST = { times: 3, msMax: 200 } as const;
  */
 const OPEN_REST_MS = 500;
 
-/** Milliseconds between looks for closed runs while open runs rest and no other work is pending. */
-const CLOSED_LOOK_MS = 25;
+/** Milliseconds between polls for closed runs while open runs rest and no other work is pending. */
+const CLOSED_POLL_MS = 25;
 
 /** Background worker. Stop it before the store closes. */
 export class Worker {
@@ -127,7 +127,7 @@ export class Worker {
   async #sleep(): Promise<void> {
     const { store, lookMs = null, now } = this.#deps;
     const openMs = this.#openRestMs();
-    if (openMs > 0) return await this.#loop.rest(Math.min(openMs, CLOSED_LOOK_MS));
+    if (openMs > 0) return await this.#loop.rest(Math.min(openMs, CLOSED_POLL_MS));
     const nextMs = store.nextTryMs();
     if (nextMs === null) return await this.#loop.wait(lookMs);
     await this.#loop.wait(Math.min(Math.max(0, nextMs - now()), lookMs ?? Infinity));

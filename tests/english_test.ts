@@ -24,10 +24,6 @@ const REFUSED_NAME = new RegExp(
     String.raw`\w*(?:LOOK(?!UP)|Look(?!up)|Trouble|Tally|TALLY|Settle)\w*)\b`,
 );
 
-/** Folders whose names of this kind are not replaced yet. */
-const UNNAMED =
-  /^(?:jobs|tests\/unit\/jobs|(?:tests\/unit\/)?(?:domain|kv)\/(?:agents|alerts|channels|monitors|outcomes|work))\//;
-
 const TEXT = /\.(?:tsx?|js|css|md|json|jsonl|sh|py|yml)$/;
 const FOLDERS = [
   "app",
@@ -55,7 +51,7 @@ function* textFiles(folder: string): Generator<string> {
 /** Returns each line of a text that has a banned word or name, with what to write instead. */
 function problemsIn(path: string, text: string): string[] {
   const names = { words: REFUSED_NAME, instead: "the noun of the thing" };
-  const hasCode = /\.tsx?$/.test(path) && !UNNAMED.test(path);
+  const hasCode = /\.tsx?$/.test(path);
   const banned = hasCode ? [...BANNED, names] : BANNED;
   return text.split("\n").flatMap((line, index) =>
     banned.filter(({ words }) => words.test(line)).map(({ words, instead }) =>

@@ -1,5 +1,5 @@
 /**
- * Decides what signals, looks and users change of a team's alerts, within one commit.
+ * Decides what signals, evaluations and users change of a team's alerts, within one commit.
  *
  * @module
  */
@@ -212,11 +212,11 @@ class Decision {
     };
   }
 
-  apply({ signals, looks = [], byHand, ends }: AlertWork): void {
+  apply({ signals, dueGroups = [], byHand, ends }: AlertWork): void {
     if (byHand !== undefined) this.#changeByHand(byHand);
     const ended = ends === undefined ? null : this.#find(ends.rule, ends.group);
     if (ended) this.#end(ended, "condition");
-    for (const look of looks) this.#look(look);
+    for (const group of dueGroups) this.#review(group);
     const { config, counts } = this.#rows;
     for (const group of touched(config, counts, signals)) this.#touch(group);
   }
@@ -340,12 +340,12 @@ class Decision {
       stateOf(instance, rule).isFiring;
   }
 
-  /** Looks at a group whose row is due. */
-  #look({ rule: slug, group, at }: DueGroup): void {
+  /** Evaluates a group whose row is due. */
+  #review({ rule: slug, group, at }: DueGroup): void {
     const stored = this.#find(slug, group);
     if (stored === undefined) return;
     const { nowMs } = this.#stamp;
-    // What the commit has no room for is looked at again.
+    // What the commit has no room for is evaluated again.
     if (stored !== null && !this.#hasRoom) return this.#fileDue(slug, group, at ?? nowMs);
     if (at !== null) this.#fileDue(slug, group, at, false);
     if (stored === null) return;
@@ -495,7 +495,7 @@ class Decision {
       return;
     }
     const next = this.#nextDueAt(rule, instance);
-    // A later deadline moves no row: the look at the earlier row files it.
+    // A later deadline moves no row: the evaluation of the earlier row files it.
     const isFiled = instance.dueAt !== null && (next === null || instance.dueAt <= next);
     const dueAt = isFiled ? instance.dueAt : next;
     if (before?.dueAt !== dueAt) {

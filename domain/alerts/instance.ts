@@ -254,7 +254,7 @@ export interface AlertEnd {
 }
 
 /**
- * Returns when a group ends by time alone; null if only an outcome or a look ends it.
+ * Returns when a group ends by time alone; null if only an outcome or an evaluation ends it.
  *
  * @param lastBadAt time of its latest bad outcome, unix milliseconds
  */
@@ -273,7 +273,7 @@ export function endOf(condition: RuleCondition, lastBadAt: number): AlertEnd | n
     case "missed":
     case "stuck":
     case "service":
-    // A look at the end of the budget's period ends it.
+    // An evaluation of the end of the budget's period ends it.
     case "budget":
       return null;
     default:
@@ -324,7 +324,7 @@ export function groupEndOf(rule: Rule, instance: AlertInstance): AlertEnd | null
 }
 
 /**
- * Returns when to look at a group that fires, unix milliseconds; null for never.
+ * Returns when to evaluate a group that fires, unix milliseconds; null for never.
  *
  * @param incident its incident; null for none
  */
@@ -345,31 +345,31 @@ export function groupDueAt(
 }
 
 /**
- * Longest time from one look at an incident to the next, milliseconds: a plan may keep data for a
+ * Longest time from one evaluation of an incident to the next, milliseconds: a plan may keep data for a
  * shorter time than the one before.
  */
-const LOOK_MS_MAX = 7 * DAY_MS;
+const REVIEW_MS_MAX = 7 * DAY_MS;
 
 /** Shortest such time while something is due that the clock of the sweep has not reached yet. */
-const LOOK_MS_MIN = DAY_MS / 2;
+const REVIEW_MS_MIN = DAY_MS / 2;
 
 /** The next due work of an incident. */
 export interface IncidentExpiry {
   /** The error is removed, or all of the incident; null for nothing. */
   readonly due: "error" | "all" | null;
-  /** Time of the next look, unix milliseconds. */
+  /** Time of the next evaluation, unix milliseconds. */
   readonly nextAt: number;
 }
 
-/** Returns when to look at a new incident first, unix milliseconds. */
-export function firstIncidentLookAt(openedAt: number): number {
-  return openedAt + LOOK_MS_MAX;
+/** Returns when to evaluate a new incident first, unix milliseconds. */
+export function firstReviewAt(openedAt: number): number {
+  return openedAt + REVIEW_MS_MAX;
 }
 
 /**
  * Returns what of an incident has expired.
  *
- * @param nowMs time of the look, unix milliseconds
+ * @param nowMs time of the evaluation, unix milliseconds
  * @param judgedMs time that ages are judged by: that of the sweep, which a wrong clock moves little
  */
 export function expiryOf(
@@ -383,6 +383,6 @@ export function expiryOf(
   const allUntil = resolvedAt === null ? Infinity : resolvedAt + recordDays * DAY_MS;
   const due = allUntil < judgedMs ? "all" : errorUntil < judgedMs ? "error" : null;
   const left = due === "error" ? [allUntil] : [errorUntil, allUntil];
-  const nextAt = Math.min(...left.map((at) => at + 1), nowMs + LOOK_MS_MAX);
-  return { due, nextAt: Math.max(nextAt, nowMs + (nextAt > nowMs ? 0 : LOOK_MS_MIN)) };
+  const nextAt = Math.min(...left.map((at) => at + 1), nowMs + REVIEW_MS_MAX);
+  return { due, nextAt: Math.max(nextAt, nowMs + (nextAt > nowMs ? 0 : REVIEW_MS_MIN)) };
 }

@@ -21,7 +21,7 @@ import {
 import type { Rule, RuleSettings } from "./rule.ts";
 import { costSignals, resultSignals, unpricedSignals } from "./signal_sources.ts";
 
-/** Days that a preview looks back, and the maximum of its outcomes and its milliseconds. */
+/** Days that a preview goes back, and the maximum of its outcomes and its milliseconds. */
 export const PREVIEW = { days: 14, outcomesMax: 20_000, msMax: 1_000 } as const;
 
 /** Result of a preview. */

@@ -35,7 +35,7 @@ export const SPEND_PERIODS = ["day", "week", "month"] as const;
 export const MISSED_REASONS = ["missed", "failed", "overrun"] as const;
 
 /** Troubles of `service`. */
-export const SERVICE_TROUBLES = [
+export const SERVICE_PROBLEMS = [
   "dead_stage",
   "dead_delivery",
   "broken_channel",
@@ -95,7 +95,7 @@ export type RuleCondition =
   /** The events of the month reached these shares of the plan. */
   | { readonly kind: "quota"; readonly percents: readonly number[] }
   /** Something of the service itself is in trouble. */
-  | { readonly kind: "service"; readonly what: readonly (typeof SERVICE_TROUBLES[number])[] };
+  | { readonly kind: "service"; readonly what: readonly (typeof SERVICE_PROBLEMS[number])[] };
 
 /** Returns whether a rule is about runs, and not about models, agents or the team. */
 export function isOfRuns(condition: RuleCondition): condition is RuleCondition & OfRuns {
@@ -198,7 +198,7 @@ export const DEFAULT_RULES: readonly Rule[] = [
     renotifySeconds: DAY_SECONDS,
   }),
   rule("quota", { kind: "quota", percents: QUOTA_PERCENTS }, {}),
-  rule("service", { kind: "service", what: SERVICE_TROUBLES }, {
+  rule("service", { kind: "service", what: SERVICE_PROBLEMS }, {
     severity: "critical",
     renotifySeconds: DAY_SECONDS,
   }),

@@ -42,7 +42,7 @@ import {
   type RuleKind,
   type RuleSettings,
   RUN_SCOPES,
-  SERVICE_TROUBLES,
+  SERVICE_PROBLEMS,
   SPEND_PERIODS,
 } from "./rule.ts";
 import { CHECKS } from "../checks/check.ts";
@@ -118,8 +118,8 @@ export const ruleParams = z.object({
   ),
   seconds: count.optional().describe("Of `stuck`: seconds for which a run may be open."),
   percents: z.array(count).optional().describe(`Of \`quota\`: ${QUOTA_PERCENTS.join(", ")}.`),
-  what: z.array(oneOf("ServiceTrouble", SERVICE_TROUBLES)).optional().describe(
-    `Of \`service\`: ${SERVICE_TROUBLES.join(", ")}.`,
+  what: z.array(oneOf("ServiceProblem", SERVICE_PROBLEMS)).optional().describe(
+    `Of \`service\`: ${SERVICE_PROBLEMS.join(", ")}.`,
   ),
 }).meta({ id: "RuleParams" });
 
@@ -161,7 +161,7 @@ export const params = {
     percents: withDefault(someOf(QUOTA_PERCENTS), QUOTA_PERCENTS),
   }, 'an object with "percents"'),
   service: z.strictObject({
-    what: withDefault(someOf(SERVICE_TROUBLES), SERVICE_TROUBLES),
+    what: withDefault(someOf(SERVICE_PROBLEMS), SERVICE_PROBLEMS),
   }, 'an object with "what"'),
 } satisfies Record<RuleKind, z.ZodType>;
 
@@ -320,7 +320,7 @@ function parseRule(body: JsonFields): ConfigRequest<RuleSettings> {
   return { settings, version: fields.version };
 }
 
-/** Rules. The loop looks at what a changed rule leaves open. */
+/** Rules. The loop evaluates what a changed rule leaves open. */
 export const RULES: ObjectKind<RuleSettings> = {
   kind: "rule",
   prefix: "rul",

@@ -125,8 +125,8 @@ function isIn(names: readonly string[], name: string | null): boolean {
   return names.length === 0 || name !== null && names.includes(name);
 }
 
-/** The subject of a look. */
-export type Look =
+/** The subject of an evaluation. */
+export type RuleTarget =
   /** All rules of a kind: something that they report has changed. */
   | { readonly of: "kind"; readonly kind: RuleKind }
   /** A rule, which may have been changed or deleted. */
@@ -140,20 +140,20 @@ const KIND = "*";
 /** Ends the rule in the names of groups; no slug has one. */
 const SEPARATOR = " ";
 
-/** Returns the name of a look at all rules of a kind. */
-export function kindLook(kind: RuleKind): string {
+/** Returns the name of an evaluation of all rules of a kind. */
+export function kindName(kind: RuleKind): string {
   return `${KIND}${kind}`;
 }
 
-/** Returns the name of a group of a rule, and of a look at it. */
+/** Returns the name of a group of a rule, and of an evaluation of it. */
 export function groupName(rule: string, group: string): string {
   return `${rule}${SEPARATOR}${group}`;
 }
 
 /** Returns what a row of that name asks for; null for a kind that does not exist. */
-export function lookOf(name: string): Look | null {
+export function targetOf(name: string): RuleTarget | null {
   if (name.startsWith(KIND)) {
-    const kind = RULE_KINDS.find((kind) => kindLook(kind) === name);
+    const kind = RULE_KINDS.find((kind) => kindName(kind) === name);
     return kind === undefined ? null : { of: "kind", kind };
   }
   const at = name.indexOf(SEPARATOR);

@@ -33,7 +33,7 @@ import type { Flip } from "../monitors/row.ts";
 import type { Monitor } from "../monitors/monitor.ts";
 import { scheduleWords } from "../monitors/schedule.ts";
 
-/** A group of a rule that the work loop looks at, because a row of the work queue is due. */
+/** A group of a rule that the work loop evaluates, because a row of the work queue is due. */
 export interface DueGroup {
   /** Slug of the rule. */
   readonly rule: string;
@@ -58,14 +58,14 @@ export interface IncidentChange {
 /**
  * Causes of changes to a team's incidents, which the commit of the cause makes.
  *
- * A look at a group resolves its incident if the rule has changed or nothing happened for too long,
+ * An evaluation of a group resolves its incident if the rule has changed or nothing happened for too long,
  * repeats the messages that are due, and sends those that no silence holds back any longer.
  */
 export interface AlertWork {
   /** Signals, in order. */
   readonly signals: readonly AlertSignal[];
-  /** Looks at groups; none when absent. */
-  readonly looks?: readonly DueGroup[];
+  /** Evaluates groups; none when absent. */
+  readonly dueGroups?: readonly DueGroup[];
   /** Change of an incident that is not resolved; none when absent. */
   readonly byHand?: IncidentChange;
   /** Group to end with its incident, whatever its outcomes; none when absent. */

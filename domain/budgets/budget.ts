@@ -6,7 +6,7 @@
  * @module
  */
 import { z } from "zod";
-import { kindLook } from "../alerts/signal.ts";
+import { kindName } from "../alerts/signal.ts";
 import { BUDGETS_MAX, SPEND_PERIODS } from "../alerts/rule.ts";
 import { flag, versionField, withDefault } from "../config/body.ts";
 import {
@@ -181,8 +181,8 @@ export const BUDGETS: ObjectKind<BudgetSettings> = kindAsSent({
     ...settings,
     limit_usd: Number(limit_usd),
   }),
-  // Rules look at the marks, also of a limit that was raised.
-  follow: ({ atMs }) => ({ file: [{ kind: "rule", at: atMs, name: kindLook("budget") }] }),
+  // Rules count the marks, also of a limit that was raised.
+  follow: ({ atMs }) => ({ file: [{ kind: "rule", at: atMs, name: kindName("budget") }] }),
 });
 
 const pauseSchema = z.object({

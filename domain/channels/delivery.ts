@@ -233,7 +233,7 @@ export interface QueueEntry {
 export interface TryPlan {
   /** Deliveries to send in one request, in order; empty if none is due. */
   readonly group: readonly string[];
-  /** Deliveries that wait for another one, with the time of their next look, unix milliseconds. */
+  /** Deliveries that wait for another one, with the time of their next turn, unix milliseconds. */
   readonly moved: ReadonlyMap<string, number>;
 }
 
@@ -242,7 +242,7 @@ export interface TryPlan {
  *
  * @param entries first entries of the queue, in order
  * @param waitsUntil returns the time of the next try of a delivery, unix milliseconds; null once it
- * has ended. A delivery that waits for it is looked at after that time
+ * has ended. A delivery that waits for it gets its turn after that time
  * @param max maximum deliveries of the try
  */
 export function planTry(

@@ -1,5 +1,5 @@
 /**
- * Deadlines of a monitor: when it becomes late and down, and when to look at it (decisions 51, 109).
+ * Deadlines of a monitor: when it becomes late and down, and when to evaluate it (decisions 51, 109).
  *
  * @module
  */
@@ -14,11 +14,11 @@ import {
 } from "./row.ts";
 import { type CronSlots, expectedAfter, isStillExpected } from "./schedule.ts";
 
-/** Milliseconds after which a deadline is looked at again that could not be judged yet. */
-const LOOK_AGAIN_MS = 2_000;
+/** Milliseconds after which a deadline is evaluated again that could not be judged yet. */
+const RETRY_MS = 2_000;
 
-/** Milliseconds from one look for runs that last too long to the next. */
-const OVERRUN_LOOK_MS = 60_000;
+/** Milliseconds from one evaluation for runs that last too long to the next. */
+const OVERRUN_POLL_MS = 60_000;
 
 /** Deadlines of a monitor, unix milliseconds; null while none is expected. */
 export interface Deadlines {
@@ -36,9 +36,9 @@ export function deadlinesOf({ expectedAt, excusedUntil, settings }: Monitor): De
 }
 
 /**
- * Returns when to look at a monitor next, unix milliseconds; null for never.
+ * Returns when to evaluate a monitor next, unix milliseconds; null for never.
  *
- * @param nowMs time of the look or the change
+ * @param nowMs time of the evaluation or the change
  * @param running number of the agent's open runs
  */
 export function nextDueAt(monitor: Monitor, nowMs: number, running: number): number | null {
@@ -46,16 +46,16 @@ export function nextDueAt(monitor: Monitor, nowMs: number, running: number): num
   if (monitor.state === "paused") return monitor.pause?.untilMs ?? null;
   const times: number[] = [];
   const deadline = nextDeadline(monitor);
-  if (deadline !== null) times.push(deadline > nowMs ? deadline : nowMs + LOOK_AGAIN_MS);
-  if (maxRuntimeSeconds !== null && running > 0) times.push(nowMs + OVERRUN_LOOK_MS);
+  if (deadline !== null) times.push(deadline > nowMs ? deadline : nowMs + RETRY_MS);
+  if (maxRuntimeSeconds !== null && running > 0) times.push(nowMs + OVERRUN_POLL_MS);
   return times.length === 0 ? null : Math.min(...times);
 }
 
 /**
- * Looks at a monitor whose time has come: ends a pause, notes absences, and makes the monitor late
+ * Evaluates a monitor whose time has come: ends a pause, notes absences, and makes the monitor late
  * and down at the instants of the deadlines.
  */
-export function lookAt(monitor: Monitor, turn: WorkTime): MonitorChange {
+export function evaluateMonitor(monitor: Monitor, turn: WorkTime): MonitorChange {
   const resumed = afterPause(monitor, turn.nowMs);
   const noted = afterAbsences(resumed.monitor, turn.absences);
   const judged = afterDeadlines(noted.monitor, Math.min(turn.nowMs, turn.summarizedToMs));

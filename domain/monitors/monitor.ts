@@ -30,7 +30,7 @@ import {
 import { type CronSlots, expectedAfter } from "./schedule.ts";
 
 export * from "./row.ts";
-export { deadlinesOf, lookAt, nextDueAt } from "./deadlines.ts";
+export { deadlinesOf, evaluateMonitor, nextDueAt } from "./deadlines.ts";
 export { runOutcome } from "./row.ts";
 
 /** Latest arrivals of an agent's outcomes, unix milliseconds; null for none. */

@@ -7,7 +7,7 @@ import { DAY_MS, HOUR_MS } from "../core/time.ts";
 import { GRACE_SECONDS, nextSlots, type Schedule, zoneProblem } from "./schedule.ts";
 import type { MonitorProposal } from "./row.ts";
 
-/** Gaps that a proposal looks at, and the runs that it needs. */
+/** Gaps that a proposal counts, and the runs that it needs. */
 const GAPS_MAX = 20, RUNS_MIN = 7;
 
 /** Fraction of the gaps that a cadence explains. */
@@ -52,13 +52,13 @@ export function proposeSettings(arrivalsMs: readonly number[], tz: string): Moni
   for (const minutes of PERIODS) {
     const everySeconds = minutes * 60;
     const gaps = gapsOf(arrivals, () => everySeconds * 1_000);
-    const found = proposalOf({ everySeconds }, arrivals, gaps);
-    if (found !== null) return found;
+    const proposal = proposalOf({ everySeconds }, arrivals, gaps);
+    if (proposal !== null) return proposal;
   }
   if (zoneProblem(tz) !== null) return null;
   for (const cron of cronLines(arrivals, tz)) {
-    const found = proposalOf({ cron, tz }, arrivals, slotGaps({ cron, tz }, arrivals));
-    if (found !== null) return found;
+    const proposal = proposalOf({ cron, tz }, arrivals, slotGaps({ cron, tz }, arrivals));
+    if (proposal !== null) return proposal;
   }
   return null;
 }

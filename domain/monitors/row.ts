@@ -61,7 +61,7 @@ export type FlipReason = typeof FLIP_REASONS[number];
 
 /** A change of a monitor's state, or a time in which nothing was judged. */
 export interface Flip {
-  /** Instant of the change, unix milliseconds: the deadline's or the arrival's, not the look's. */
+  /** Instant of the change, unix milliseconds: the deadline's or the arrival's, not the evaluation's. */
   readonly at: number;
   /** State before; null when the monitor was created. */
   readonly from: MonitorState | null;

@@ -1,7 +1,7 @@
 /**
  * The work queue: work that waits for an instant, or for a slot.
  *
- * A row says only when to look and at what; the object itself says what to do. So a row that comes
+ * A row says only what is due and when; the object itself says what to do. So a row that comes
  * too early or twice is harmless, and an event that postpones a deadline moves no row: the handler
  * files the row again (decision 50).
  *
@@ -112,7 +112,7 @@ export type WorkKind = keyof typeof WORK_KINDS;
 
 /** A row of the queue. */
 export interface Work {
-  /** Time to look, unix milliseconds. */
+  /** Time at which it is due, unix milliseconds. */
   readonly at: number;
   /** Kind of the object. */
   readonly kind: WorkKind;
@@ -120,7 +120,7 @@ export interface Work {
   readonly team: TeamId;
   /** Name of the object: such as a run's id or an agent's slug. */
   readonly name: string;
-  /** Number of looks that failed on their own. */
+  /** Number of tries that failed on their own. */
   readonly failures: number;
   /** Error of the last of them; absent for none. */
   readonly error?: string;
@@ -138,7 +138,7 @@ export function errorText(error: unknown): string {
 /** Milliseconds between two turns of the loop, on a machine, after which it was absent. */
 export const ABSENCE_MS = 60_000;
 
-/** Time during which no look was possible, because no process did the background work. */
+/** Time during which no evaluation was possible, because no process did the background work. */
 export interface Absence {
   /** Last turn before it, unix milliseconds. */
   readonly fromMs: number;
@@ -163,7 +163,7 @@ export interface WorkTime {
   /**
    * Time before which all calls are summarized, unix milliseconds. Rows of deadlines up to it are
    * taken, so a signal that waits to be summarized counts. A deadline after it waits for another
-   * look.
+   * evaluation.
    */
   readonly summarizedToMs: number;
 }

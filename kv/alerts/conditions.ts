@@ -1,5 +1,5 @@
 /**
- * Results of looks at rules, apart from outcomes of runs.
+ * Results of evaluations of rules, apart from outcomes of runs.
  *
  * @module
  */
@@ -19,18 +19,18 @@ import { listRows, type Store } from "../store.ts";
 import { decodeInstance } from "./rows.ts";
 
 /** A row of the work queue to file. */
-export interface NextLook {
+export interface NextEvaluation {
   readonly at: number;
   readonly name: string;
 }
 
-/** The result of a look. */
+/** The result of an evaluation. */
 export interface Finding {
   readonly signals: readonly AlertSignal[];
-  /** Groups to look at before the signals count; none when absent. */
-  readonly looks?: readonly DueGroup[];
+  /** Groups to evaluate before the signals count; none when absent. */
+  readonly dueGroups?: readonly DueGroup[];
   /** Rows to file. */
-  readonly next: readonly NextLook[];
+  readonly next: readonly NextEvaluation[];
 }
 
 /** A rule of one kind. */
@@ -46,15 +46,15 @@ export function isOfKind<Kind extends RuleKind>(rule: Rule, kind: Kind): rule is
 /** Nothing was found. */
 export const NOTHING: Finding = { signals: [], next: [] };
 
-/** Milliseconds between looks at what ends without a call. */
-const LOOK_MS = 60_000;
+/** Milliseconds between evaluations of what ends without a call. */
+const POLL_MS = 60_000;
 
-/** Maximum groups of a rule that one look reads: all that fire. */
+/** Maximum groups of a rule that one evaluation reads: all that fire. */
 const INSTANCES_MAX = FIRING_GROUPS_MAX + 1;
 
-/** Returns the first full minute after a time: looks of one minute share a row. */
+/** Returns the first full minute after a time: evaluations of one minute share a row. */
 export function minuteAfter(atMs: number): number {
-  return (Math.floor(atMs / LOOK_MS) + 1) * LOOK_MS;
+  return (Math.floor(atMs / POLL_MS) + 1) * POLL_MS;
 }
 
 /** Reads the groups of a rule in its current version that are not ok. */

@@ -33,7 +33,7 @@ import { type Finding, goodOf, instancesOf, NOTHING, type RuleOf, signalOf } fro
 import { decodeInstance } from "./rows.ts";
 import { TOTAL } from "./run_work.ts";
 
-/** Maximum marks that one look reports; the next look finds further ones. */
+/** Maximum marks that one evaluation reports; the next evaluation finds further ones. */
 const MARKS_MAX = 50;
 
 /** The spend of a budget's group. */
@@ -57,7 +57,7 @@ export function selectedBudgets(
 /**
  * Finds marks that were reached, each once a period, and ends those that are over.
  *
- * @param text the only label to look at, as `budgetGroupName` and {@link TOTAL} name it; null for all
+ * @param text the only label to evaluate, as `budgetGroupName` and {@link TOTAL} name it; null for all
  */
 export async function findBudgets(
   { store, spend }: SpendDeps,
@@ -95,7 +95,7 @@ export async function findBudgets(
   const texts = new Set(known.map(({ text }) => text));
   const added = reached.filter(({ text }) => !texts.has(text));
   const some = added.slice(0, MARKS_MAX);
-  // Marks that share an incident are found by a look at each of them alone.
+  // Marks that share an incident are found by an evaluation of each of them alone.
   const isMore = over.length > 0 || added.length > some.length && !texts.has(OTHER_GROUP);
   const ends = new Set(some.map(({ resetsMs }) => resetsMs));
   return {
@@ -140,7 +140,7 @@ function keyOf({ budget: { settings: { limit_usd } }, days }: PreparedBudget): s
   return `${days.join(" ")} ${limit_usd}`;
 }
 
-/** Returns the group of roll-ups in the name of a look; null if the name may be cut. */
+/** Returns the group of roll-ups in the name of an evaluation; null if the name may be cut. */
 function rollupIn(text: string): RollupGroup | null {
   const kind = BUDGET_LABELS.find((label) => text.startsWith(`${label} `));
   if (kind === undefined) return text === TOTAL ? { kind: "total" } : null;

@@ -18,7 +18,7 @@ import {
   unknown,
 } from "./conditions.ts";
 import type { Group } from "../../domain/alerts/signal.ts";
-import type { RuleCondition, SERVICE_TROUBLES } from "../../domain/alerts/rule.ts";
+import type { RuleCondition, SERVICE_PROBLEMS } from "../../domain/alerts/rule.ts";
 import { type Delivery, isBlocked } from "../../domain/channels/delivery.ts";
 import { capShareOf, type JudgeAccount } from "../../domain/judges/account.ts";
 import { isBlockedJudge } from "../../domain/judges/judge_job.ts";
@@ -106,7 +106,7 @@ const COUNTED_MAX = 100;
 /** Maximum channels or judges that a title names. */
 const NAMES_MAX = 3;
 
-type ServiceTrouble = typeof SERVICE_TROUBLES[number];
+type ServiceProblem = typeof SERVICE_PROBLEMS[number];
 
 /** Returns the states of the service that a condition is about, and that there are. */
 export async function serviceStates(
@@ -118,7 +118,7 @@ export async function serviceStates(
   const judges = await readJudges(store, team, nowMs);
   const judgesThat = (is: (judge: Judge, account: JudgeAccount) => boolean) => () =>
     Promise.resolve(judges.filter((judge) => is(...judge)).map(([{ slug }]) => slug));
-  const read: Record<ServiceTrouble, () => Promise<readonly (string | null)[]>> = {
+  const read: Record<ServiceProblem, () => Promise<readonly (string | null)[]>> = {
     dead_stage: async () => (await readDead(store, team)).map(() => null),
     dead_delivery: () => deadDeliveries(store, team, nowMs),
     broken_channel: () => brokenChannels(store, team),

@@ -33,20 +33,20 @@ import { modelKey } from "../../domain/spend/spend.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import type { SpendStore } from "../spend/rollups.ts";
 
-/** Dependencies of these looks. */
+/** Dependencies of these evaluations. */
 export interface SpendDeps {
   readonly store: Store;
   readonly spend: SpendStore;
 }
 
-/** Maximum groups that one look finds; the next look finds further ones. */
+/** Maximum groups that one evaluation finds; the next evaluation finds further ones. */
 const GROUPS_MAX = 50;
 
 /**
  * Finds groups whose spend of the current period has reached the limit, each once a period. Fired
  * groups end with their period.
  *
- * @param text of the only group to look at; null for all
+ * @param text of the only group to evaluate; null for all
  */
 export async function findSpend(
   { store, spend }: SpendDeps,
@@ -84,7 +84,7 @@ export async function findSpend(
   return {
     signals: some.filter(({ text }) => !before.has(text))
       .map((condition) => signalOf(rule, condition, "bad")),
-    looks: ended.map(({ text: group }) => ({ rule: slug, group, at: null })),
+    dueGroups: ended.map(({ text: group }) => ({ rule: slug, group, at: null })),
     next: isMore || ended.length > 0 ? [{ at: nowMs + 1, name }] : [],
   };
 }

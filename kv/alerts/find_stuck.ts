@@ -22,9 +22,9 @@ import type { Store } from "../store.ts";
 import { type Finding, instancesOf, minuteAfter, type RuleOf, signalOf } from "./conditions.ts";
 import { keys } from "../base/keys.ts";
 
-/** Progress through more stuck runs than one look reads. */
+/** Progress through more stuck runs than one evaluation reads. */
 interface Pass {
-  /** Position after which the next look begins. */
+  /** Position after which the next evaluation begins. */
   readonly after: Position;
   /** Texts of the groups of the runs before it. */
   readonly groups: ReadonlySet<string>;
@@ -49,20 +49,20 @@ export class StuckFinder {
     const pass = this.#passes.get(name);
     const { seconds } = settings.condition;
     const after = pass?.after ?? null;
-    const found = await findStuckRuns(this.#store, team, seconds, after, turn);
+    const result = await findStuckRuns(this.#store, team, seconds, after, turn);
     const groups = Map.groupBy(
-      found.stuck.filter(({ subject }) => matches(settings, subject)),
+      result.stuck.filter(({ subject }) => matches(settings, subject)),
       ({ subject }) => groupOf(settings.groupBy, subject).text,
     );
     const stuck = new Set([...pass?.groups ?? [], ...groups.keys()]);
-    const { next } = found;
+    const { next } = result;
     if (next === null) this.#passes.delete(name);
     else this.#passes.set(name, { after: next, groups: stuck });
     const instances = await instancesOf(this.#store, team, rule);
     const known = new Map(instances.map((instance) => [instance.text, instance]));
     // No outcome of the group that others share is good.
     const own = instances.filter(({ text }) => text !== OTHER_GROUP);
-    const over = await this.#over(team, rule, own, found.stuck, turn.nowMs);
+    const over = await this.#over(team, rule, own, result.stuck, turn.nowMs);
     // Runs that were not read may still be stuck.
     const isRead = (text: string) => next === null && !stuck.has(text);
     const signals = [
@@ -72,7 +72,7 @@ export class StuckFinder {
         newOnes(rule, runs, known.get(text) ?? known.get(OTHER_GROUP))
       ),
     ];
-    return { signals, next: [nextLook(rule, turn.nowMs, found, stuck.size)].flat() };
+    return { signals, next: [nextEvaluation(rule, turn.nowMs, result, stuck.size)].flat() };
   }
 
   /** Returns signals of runs that are no longer stuck; `isLast` if no run of the group is left. */
@@ -122,7 +122,7 @@ function newOnes(
     });
 }
 
-function nextLook(
+function nextEvaluation(
   { slug: name }: RuleOf<"stuck">,
   nowMs: number,
   { next, nextAt }: { readonly next: Position | null; readonly nextAt: number | null },
@@ -171,7 +171,7 @@ export async function findStuckRuns(
   const limitMs = seconds * 1_000;
   const order = keys.runsBy(team, "status", "running");
   const reader = new EntryReader(store, order, { end: null, reverse: false });
-  // One more than is looked at, to know when the next run may be stuck.
+  // One more than is evaluated, to know when the next run may be stuck.
   const { entries } = await reader.read(after, ENTRIES_MAX + 1);
   const startedTo = summarizedToMs - limitMs;
   const old = entries.slice(0, ENTRIES_MAX).filter(({ at }) => at <= startedTo);

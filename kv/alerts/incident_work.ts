@@ -41,18 +41,18 @@ import { readConfig } from "../config/objects.ts";
 import { instancesOf, isOfKind } from "./conditions.ts";
 
 /** Creates the handler of due incidents. */
-export function createIncidentLooks(deps: ChangeDeps): WorkHandler {
+export function createIncidentWork(deps: ChangeDeps): WorkHandler {
   return {
     kind: "incident",
     async handle(rows, turn) {
-      for (const row of rows) await lookAt(deps, row, turn);
+      for (const row of rows) await handleIncident(deps, row, turn);
       return [];
     },
   };
 }
 
-/** Looks at an incident: its messages first, so that a crash repeats the look. */
-async function lookAt(deps: ChangeDeps, row: Work, turn: WorkTime): Promise<void> {
+/** Evaluates an incident: its messages first, so that a crash repeats the evaluation. */
+async function handleIncident(deps: ChangeDeps, row: Work, turn: WorkTime): Promise<void> {
   const { store, changes } = deps;
   const { team, name: id } = row;
   const incident = await readIncident(store, team, id);
@@ -67,13 +67,13 @@ async function lookAt(deps: ChangeDeps, row: Work, turn: WorkTime): Promise<void
       });
     }
   }
-  await changes.changeInTurn(team, "clock", async () => ({
+  await changes.commitPlan(team, "clock", async () => ({
     result: null,
     rows: await rowsOf(store, row, turn.nowMs),
   }));
 }
 
-/** Returns the rows of an incident after a look. */
+/** Returns the rows of an incident after an evaluation. */
 async function rowsOf(store: Store, row: Work, nowMs: number): Promise<PlannedRows> {
   const { team, name: id } = row;
   const incident = await readIncident(store, team, id);
@@ -143,7 +143,7 @@ const UNLIMITED = { tier: "enterprise" } as const;
 const INCIDENTS_PER_COMMIT = 100;
 
 /** Creates the handler of due silences. */
-export function createSilenceLooks(deps: ChangeDeps): WorkHandler {
+export function createSilenceWork(deps: ChangeDeps): WorkHandler {
   return {
     kind: "silence",
     async handle(rows) {
@@ -167,19 +167,19 @@ function sendSome(
   rows: readonly Work[],
   after: Deno.KvKey | null,
 ): Promise<Deno.KvKey | null> {
-  return changes.changeInTurn(team, "clock", async () => {
+  return changes.commitPlan(team, "clock", async () => {
     const range = rowsAfter(keys.openIncidents(team), after);
     const open = await listRows(store, range, { limit: INCIDENTS_PER_COMMIT });
     const ids = open.map(({ key }) => keyParts.id(key));
     const heldBack = (await readIncidents(store, team, ids)).filter((each) => each.isHeldBack);
-    const looks = heldBack.map(({ rule, groupText }) => ({ rule, group: groupText, at: null }));
+    const dueGroups = heldBack.map(({ rule, groupText }) => ({ rule, group: groupText, at: null }));
     const isLast = open.length < INCIDENTS_PER_COMMIT;
     const deletes = isLast ? rows.map(workKey) : [];
     return {
       result: isLast ? null : open.at(-1)?.key ?? null,
-      rows: looks.length + deletes.length === 0
+      rows: dueGroups.length + deletes.length === 0
         ? null
-        : { sets: [], deletes, alerts: { signals: [], looks } },
+        : { sets: [], deletes, alerts: { signals: [], dueGroups } },
     };
   });
 }
@@ -212,13 +212,13 @@ export async function eraseCustomer(
   const range = rowsAfter(keys.incidents(team), after);
   const rows = await listRows(store, range, { limit: INCIDENTS_PER_STEP });
   const incidents = rows.map(({ value }) => decodeIncident(value));
-  for (const found of incidents.filter((each) => each?.group.customer === customer)) {
-    if (found === null) continue;
+  for (const before of incidents.filter((each) => each?.group.customer === customer)) {
+    if (before === null) continue;
     // A run of the customer may have opened it meanwhile.
-    if (found.state !== "resolved") await endGroup(deps, team, found.rule, found.groupText);
-    await changeFacts(store, team, Object.values(found.deliveries), withoutCustomer);
-    await changes.changeInTurn(team, "clock", async () => {
-      const incident = await readIncident(store, team, found.id);
+    if (before.state !== "resolved") await endGroup(deps, team, before.rule, before.groupText);
+    await changeFacts(store, team, Object.values(before.deliveries), withoutCustomer);
+    await changes.commitPlan(team, "clock", async () => {
+      const incident = await readIncident(store, team, before.id);
       const without = incident === null ? null : await rowsWithout(store, team, incident);
       return { result: null, rows: without };
     });
@@ -251,7 +251,7 @@ function endGroup(
   group: string,
 ): Promise<void> {
   const rows = { sets: [], deletes: [], alerts: { signals: [], ends: { rule, group } } };
-  return changes.changeInTurn(
+  return changes.commitPlan(
     team,
     "clock",
     () => Promise.resolve({ result: undefined, rows }),

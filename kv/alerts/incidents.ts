@@ -73,7 +73,7 @@ async function change(
   byHand: IncidentChange,
 ): Promise<Incident | null> {
   const { id, note, made: { at, by }, what } = byHand;
-  await changes.changeInTurn(team, "call", async (): Promise<TeamPlan<null>> => {
+  await changes.commitPlan(team, "call", async (): Promise<TeamPlan<null>> => {
     const incident = await readIncident(store, team, id);
     const isDone = incident === null || incident.state === "resolved" ||
       incident.state === what;
@@ -135,7 +135,7 @@ async function listByTime(
   let before: Deno.KvKey = after === null || after.at >= toMs
     ? end
     : keys.incidentAt(team, after.at, after.id);
-  const found: Incident[] = [];
+  const matching: Incident[] = [];
   for (let read = 0; read < ROWS.max; read += ROWS.perRead) {
     const range = { start, end: before };
     const options = { limit: ROWS.perRead, reverse: true };
@@ -144,16 +144,18 @@ async function listByTime(
     const ids = labelled.map(({ key }) => keyParts.id(key));
     for (let at = 0; at < ids.length; at += limit) {
       const incidents = await readIncidents(store, team, ids.slice(at, at + limit));
-      found.push(...incidents.filter((incident) => matches(incident, query)));
-      const last = found.length > limit ? found[limit - 1] : undefined;
+      matching.push(...incidents.filter((incident) => matches(incident, query)));
+      const last = matching.length > limit ? matching[limit - 1] : undefined;
       if (last === undefined) continue;
-      return { incidents: found.slice(0, limit), next: { at: last.openedAt, id: last.id } };
+      return { incidents: matching.slice(0, limit), next: { at: last.openedAt, id: last.id } };
     }
     const oldest = rows.at(-1);
-    if (oldest === undefined || rows.length < ROWS.perRead) return { incidents: found, next: null };
+    if (oldest === undefined || rows.length < ROWS.perRead) {
+      return { incidents: matching, next: null };
+    }
     before = oldest.key;
   }
-  return { incidents: found, next: { at: keyParts.position(before), id: keyParts.id(before) } };
+  return { incidents: matching, next: { at: keyParts.position(before), id: keyParts.id(before) } };
 }
 
 function matches(incident: Incident, query: IncidentsQuery): boolean {

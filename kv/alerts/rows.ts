@@ -12,7 +12,7 @@ import {
   decideAlerts,
   type LackingRows,
 } from "../../domain/alerts/decide.ts";
-import { type AlertInstance, firstIncidentLookAt } from "../../domain/alerts/instance.ts";
+import { type AlertInstance, firstReviewAt } from "../../domain/alerts/instance.ts";
 import { type AlertSignal, groupName } from "../../domain/alerts/signal.ts";
 import type { Incident, StampSource } from "../../domain/alerts/incident.ts";
 import type { RuleOverflow, TeamCounts } from "../../domain/alerts/rule.ts";
@@ -174,7 +174,7 @@ export function changeRows(
     const openKey = keys.openIncident(team, id);
     sets.push(incidentSet(team, incident));
     if (isNew) {
-      const at = firstIncidentLookAt(openedAt);
+      const at = firstReviewAt(openedAt);
       sets.push(incidentAtSet(team, incident), workSet({ at, kind: "incident", team, name: id }));
     }
     if (state === "resolved") deletes.push(openKey);
@@ -351,8 +351,8 @@ export async function planAlerts(
   work: AlertWork,
   changed: ChangedRuns,
 ): Promise<AlertPlan> {
-  const { signals, looks = [], byHand, ends } = work;
-  const isNothing = looks.length === 0 && byHand === undefined && ends === undefined;
+  const { signals, dueGroups = [], byHand, ends } = work;
+  const isNothing = dueGroups.length === 0 && byHand === undefined && ends === undefined;
   if (signals.length === 0 && isNothing) return NO_ALERTS;
   const changing = new Set(signals.flatMap(({ run }) => run === null ? [] : [run]));
   const heads = new Map(changed.runs.map((run) => [run.id, run]));

@@ -1,15 +1,15 @@
 /**
- * Looks at alert rules, as the work loop asks for.
+ * Evaluates alert rules, as the work loop asks for.
  *
- * A row names a kind of rules, a rule, or a group of a rule. A look at a rule finds what calls do not
- * report: spend over a limit, stuck runs, the quota, troubles of the service, new prices. It also ends
- * the incidents of earlier versions of the rule. A look at a group ends its incident by time and
+ * A row names a kind of rules, a rule, or a group of a rule. An evaluation of a rule finds what calls do not
+ * report: spend over a limit, stuck runs, the quota, problems of the service, new prices. It also ends
+ * the incidents of earlier versions of the rule. An evaluation of a group ends its incident by time and
  * repeats its message; `domain/alerts/decide.ts` decides that.
  *
  * @module
  */
 import { isOfRule } from "../../domain/alerts/instance.ts";
-import { type AlertSignal, type Look, lookOf } from "../../domain/alerts/signal.ts";
+import { type AlertSignal, type RuleTarget, targetOf } from "../../domain/alerts/signal.ts";
 import type { Rule } from "../../domain/alerts/rule.ts";
 import type { AlertWork, DueGroup } from "../../domain/alerts/signal_sources.ts";
 import type { Work, WorkHandler, WorkTime } from "../../domain/work/work.ts";
@@ -25,12 +25,12 @@ import { findBudgets } from "./find_budgets.ts";
 import { findSpend, type SpendDeps } from "./find_spend.ts";
 import { StuckFinder } from "./find_stuck.ts";
 import { findPriced, findQuota, findService } from "./find_service.ts";
-import { type Finding, isOfKind, type NextLook, NOTHING } from "./conditions.ts";
+import { type Finding, isOfKind, type NextEvaluation, NOTHING } from "./conditions.ts";
 import { decodeInstance } from "./rows.ts";
 import type { RateCardStore } from "../rate_cards/rate_cards.ts";
 
-/** Dependencies of the looks at rules. */
-export interface RuleLookDeps extends SpendDeps {
+/** Dependencies of the evaluations of rules. */
+export interface RuleWorkDeps extends SpendDeps {
   readonly changes: TeamChanges;
   readonly rateCards: Pick<RateCardStore, "current">;
 }
@@ -39,54 +39,54 @@ export interface RuleLookDeps extends SpendDeps {
 const ROWS_PER_COMMIT = { groups: 50, others: 5 } as const;
 
 /**
- * Maximum groups that one commit looks at, and signals that it counts. The keys of each have the name
+ * Maximum groups that one commit evaluates, and signals that it counts. The keys of each have the name
  * of its group twice.
  */
-const LOOKS_PER_COMMIT = 50, SIGNALS_PER_COMMIT = 50;
+const GROUPS_PER_COMMIT = 50, SIGNALS_PER_COMMIT = 50;
 
 /** A row with what it asks for. */
 interface Asked {
   readonly row: Work;
-  readonly look: Look | null;
+  readonly target: RuleTarget | null;
 }
 
 /** Creates the handler of due rules. */
-export function createRuleLooks(deps: RuleLookDeps): WorkHandler {
-  const looks = new RuleLooks(deps);
+export function createRuleWork(deps: RuleWorkDeps): WorkHandler {
+  const evaluator = new RuleEvaluator(deps);
   return {
     kind: "rule",
     async handle(rows, turn) {
-      const isGroup = ({ name }: Work) => lookOf(name)?.of === "group";
+      const isGroup = ({ name }: Work) => targetOf(name)?.of === "group";
       const { groups, others } = ROWS_PER_COMMIT;
-      // A look that throws is tried again for fewer rows.
+      // An evaluation that throws is tried again for fewer rows.
       for (
         const some of [
           ...groupsOf(rows.filter((row) => !isGroup(row)), others),
           ...groupsOf(rows.filter(isGroup), groups),
         ]
-      ) await looks.lookAt(some, turn);
+      ) await evaluator.evaluate(some, turn);
       return [];
     },
   };
 }
 
-class RuleLooks {
-  readonly #deps: RuleLookDeps;
+class RuleEvaluator {
+  readonly #deps: RuleWorkDeps;
   readonly #stuck: StuckFinder;
 
-  constructor(deps: RuleLookDeps) {
+  constructor(deps: RuleWorkDeps) {
     this.#deps = deps;
     this.#stuck = new StuckFinder(deps.store);
   }
 
-  /** Looks at what some rows of one team ask for, in one commit. */
-  async lookAt(rows: readonly Work[], turn: WorkTime): Promise<void> {
+  /** Evaluates what some rows of one team ask for, in one commit. */
+  async evaluate(rows: readonly Work[], turn: WorkTime): Promise<void> {
     const [first] = rows;
     if (first === undefined) return;
     const { team } = first;
-    await this.#deps.changes.changeInTurn(team, "clock", async () => {
+    await this.#deps.changes.commitPlan(team, "clock", async () => {
       // Read first: some rows are filed without a turn, and one that is filed meanwhile stays.
-      const others = rows.filter(({ name }) => lookOf(name)?.of !== "group");
+      const others = rows.filter(({ name }) => targetOf(name)?.of !== "group");
       const checks = await getAll(this.#deps.store, others.map(workKey));
       return { result: null, rows: { ...await this.#plan(team, rows, turn), checks } };
     });
@@ -100,32 +100,34 @@ class RuleLooks {
     const config = await readConfig(this.#deps.store, team);
     const { rules } = config;
     const signals: AlertSignal[] = [];
-    const looks: DueGroup[] = [];
-    const next: NextLook[] = [];
-    const add = (found: Finding) => {
-      signals.push(...found.signals);
-      looks.push(...found.looks ?? []);
-      next.push(...found.next);
+    const dueGroups: DueGroup[] = [];
+    const next: NextEvaluation[] = [];
+    const add = (finding: Finding) => {
+      signals.push(...finding.signals);
+      dueGroups.push(...finding.dueGroups ?? []);
+      next.push(...finding.next);
     };
-    const asked = rows.map((row): Asked => ({ row, look: lookOf(row.name) }));
+    const asked = rows.map((row): Asked => ({ row, target: targetOf(row.name) }));
     const seen = new Set<string>();
-    for (const { row, look } of asked) {
-      if (look === null) continue;
-      if (look.of === "group") looks.push({ rule: look.rule, group: look.group, at: row.at });
-      const outdated = look.of === "rule" ? await this.#outdated(team, look.rule, rules) : [];
-      looks.push(...outdated);
+    for (const { row, target } of asked) {
+      if (target === null) continue;
+      if (target.of === "group") {
+        dueGroups.push({ rule: target.rule, group: target.group, at: row.at });
+      }
+      const outdated = target.of === "rule" ? await this.#outdated(team, target.rule, rules) : [];
+      dueGroups.push(...outdated);
       if (outdated.length > 0) {
         // What is true is found once they are ended.
         next.push({ at: turn.nowMs + 1, name: row.name });
         continue;
       }
-      for (const rule of rules.filter((rule) => isAsked(rule, look))) {
-        const name = look.of === "group" ? row.name : rule.slug;
-        if (!seen.has(name)) add(await this.#find(team, rule, config, look, turn));
+      for (const rule of rules.filter((rule) => isAsked(rule, target))) {
+        const name = target.of === "group" ? row.name : rule.slug;
+        if (!seen.has(name)) add(await this.#find(team, rule, config, target, turn));
         seen.add(name);
       }
     }
-    return rowsOf(team, asked, { signals, looks }, next, turn);
+    return rowsOf(team, asked, { signals, dueGroups }, next, turn);
   }
 
   /** Finds what a rule reports. */
@@ -133,12 +135,12 @@ class RuleLooks {
     team: TeamId,
     rule: Rule,
     { budgets }: TeamConfig,
-    look: Look,
+    target: RuleTarget,
     turn: WorkTime,
   ): Promise<Finding> {
     const { store, rateCards } = this.#deps;
     const { nowMs } = turn;
-    const group = look.of === "group" ? look.group : null;
+    const group = target.of === "group" ? target.group : null;
     if (isOfKind(rule, "spend")) return await findSpend(this.#deps, team, rule, group, nowMs);
     if (isOfKind(rule, "budget")) {
       return await findBudgets(this.#deps, team, rule, budgets, group, nowMs);
@@ -154,34 +156,35 @@ class RuleLooks {
       : NOTHING;
   }
 
-  /** Returns looks at some groups of earlier versions of a rule, or of one that was deleted. */
+  /** Returns some groups to evaluate, of earlier versions of a rule, or of one that was deleted. */
   async #outdated(team: TeamId, slug: string, rules: readonly Rule[]): Promise<DueGroup[]> {
     const rule = rules.find((rule) => rule.slug === slug) ?? null;
-    const looks: DueGroup[] = [];
+    const dueGroups: DueGroup[] = [];
     // All groups: those of the current version may be many by now.
     for await (const { value } of eachRow(this.#deps.store, { prefix: keys.alerts(team, slug) })) {
       const instance = decodeInstance(value);
       if (instance === null || isOfRule(instance, rule)) continue;
-      looks.push({ rule: slug, group: instance.text, at: null });
-      if (looks.length === LOOKS_PER_COMMIT) break;
+      dueGroups.push({ rule: slug, group: instance.text, at: null });
+      if (dueGroups.length === GROUPS_PER_COMMIT) break;
     }
-    return looks;
+    return dueGroups;
   }
 }
 
-/** Returns the rows to write; what does not fit into one commit is looked at again. */
+/** Returns the rows to write; what does not fit into one commit is evaluated again. */
 function rowsOf(
   team: TeamId,
   asked: readonly Asked[],
-  { signals, looks = [] }: AlertWork,
-  next: readonly NextLook[],
+  { signals, dueGroups = [] }: AlertWork,
+  next: readonly NextEvaluation[],
   { nowMs }: WorkTime,
 ): PlannedRows {
   const alerts = {
     signals: signals.slice(0, SIGNALS_PER_COMMIT),
-    looks: looks.slice(0, LOOKS_PER_COMMIT),
+    dueGroups: dueGroups.slice(0, GROUPS_PER_COMMIT),
   };
-  const isAll = alerts.signals.length === signals.length && alerts.looks.length === looks.length;
+  const isAll = alerts.signals.length === signals.length &&
+    alerts.dueGroups.length === dueGroups.length;
   const again = isAll ? [] : asked.map(({ row: { name } }) => ({ at: nowMs + 1, name }));
   return {
     alerts,
@@ -190,8 +193,8 @@ function rowsOf(
   };
 }
 
-/** Returns whether a look is at a rule. */
-function isAsked({ slug, settings: { enabled, condition } }: Rule, look: Look): boolean {
+/** Returns whether a row asks for a rule. */
+function isAsked({ slug, settings: { enabled, condition } }: Rule, target: RuleTarget): boolean {
   if (!enabled) return false;
-  return look.of === "kind" ? condition.kind === look.kind : look.rule === slug;
+  return target.of === "kind" ? condition.kind === target.kind : target.rule === slug;
 }

@@ -1,6 +1,6 @@
 /**
  * Work of changed runs for alerts: their signals, the outcomes of a group that were counted before,
- * and the rows at which the loop looks at rules that no outcome of a run reports.
+ * and the rows at which the loop evaluates rules that no outcome of a run reports.
  *
  * @module
  */
@@ -50,18 +50,18 @@ import {
 import { keyParts, keys } from "../base/keys.ts";
 import { getAll, type Store } from "../store.ts";
 
-/** Name of a look at the budgets of the team. */
+/** Name of an evaluation of the budgets of the team. */
 export const TOTAL = "total";
 
-/** Returns the name of a look at the budgets of a subject's agent, customer or feature. */
+/** Returns the name of an evaluation of the budgets of a subject's agent, customer or feature. */
 export function budgetGroupName(label: BudgetLabel, subject: SignalSubject): string {
   return `${label} ${groupOf(label, subject).text}`;
 }
 
-/** Milliseconds within which changes of a group's spend share a look. */
+/** Milliseconds within which changes of a group's spend share an evaluation. */
 const SPEND_STEP_MS = 2_000;
 
-/** Shortest and longest time within which runs that may be stuck share a look, milliseconds. */
+/** Shortest and longest time within which runs that may be stuck share an evaluation, milliseconds. */
 const STUCK_STEP_MS = { min: 60_000, max: 3_600_000 } as const;
 
 /** Part of the limit of a rule within which they do. */
@@ -142,7 +142,7 @@ function changeOf({ run: { id, ledger }, before, after }: RunUpdate): RunChange 
 }
 
 /**
- * Returns the rows at which the loop looks at the spend of changed groups, and at runs that were
+ * Returns the rows at which the loop evaluates the spend of changed groups, and at runs that were
  * opened. Rows that come too early are harmless.
  *
  * @param isFiled returns whether this process has filed a row that is not due yet
@@ -159,7 +159,7 @@ export function ruleWorkSets(
     const set = workSet({ at, kind: "rule", team, name });
     if (isAgain || !isFiled(set.key)) sets.set(keyText(set.key), set);
   };
-  // The look at an earlier row may be over when this is stored.
+  // The evaluation of an earlier row may be over when this is stored.
   const spendAt = (Math.floor(nowMs / SPEND_STEP_MS) + 1) * SPEND_STEP_MS;
   for (const rule of byKind.get("spend") ?? []) {
     for (const name of spendGroupNames(rule, updates)) file(name, spendAt, true);
@@ -177,7 +177,7 @@ export function ruleWorkSets(
 }
 
 /**
- * Returns the names of looks at groups whose spend changed. All models share a look: it reads the
+ * Returns the names of evaluations of groups whose spend changed. All models share an evaluation: it reads the
  * spend of all models, and a run has many.
  */
 function spendGroupNames({ slug, settings }: Rule, updates: readonly RunUpdate[]): Set<string> {
@@ -197,7 +197,7 @@ function spendGroupNames({ slug, settings }: Rule, updates: readonly RunUpdate[]
   return names;
 }
 
-/** Returns the names of looks at the groups of budgets whose spend may have grown. */
+/** Returns the names of evaluations of the groups of budgets whose spend may have grown. */
 function budgetGroupNames(
   labels: BudgetLabels,
   updates: readonly RunUpdate[],
@@ -234,7 +234,7 @@ function stuckAt(
     STUCK_STEP_MS.max,
     Math.max(STUCK_STEP_MS.min, Math.floor(limitMs * STUCK_STEP_PART)),
   );
-  // A look that comes too early files the next one for the first run that may be stuck.
+  // An evaluation that comes too early files the next one for the first run that may be stuck.
   return Math.floor(((after.shown.openedAt ?? 0) + limitMs) / step) * step;
 }
 

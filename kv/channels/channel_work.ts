@@ -36,8 +36,8 @@ import {
   changeChannel,
   type ChannelChange,
   type ChannelPlan,
+  channelRow,
   endedRows,
-  lookRow,
   queuedRow,
   type QueueOf,
   type QueueRow,
@@ -135,14 +135,14 @@ function requestId(deliveries: readonly Delivery[]): string {
   return deliveries.length === 1 ? first : `${first}.${deliveries.length}.${last}`;
 }
 
-/** First rows of a queue that one look reads in addition to those that one try sends. */
+/** First rows of a queue that one turn reads in addition to those that one try sends. */
 const ROWS_BEHIND = 10;
 
 /** Deliveries that one commit ends: it fits the largest ones. */
 const ENDED_PER_COMMIT = 20;
 
-/** One look. */
-interface Looking extends QueueOf {
+/** One turn. */
+interface ClaimAttempt extends QueueOf {
   readonly nowMs: number;
   readonly health: StoredHealth;
   /** The row that caused it. */
@@ -180,10 +180,10 @@ async function claimTry(
   return claim;
 }
 
-async function plan(looking: Looking): Promise<Planned> {
-  const { store, health, nowMs, team: id, channel: slug } = looking;
+async function plan(attempt: ClaimAttempt): Promise<Planned> {
+  const { store, health, nowMs, team: id, channel: slug } = attempt;
   if (health.claim !== null && isClaimed(health, nowMs)) {
-    return nothing(looking, health.claim.until);
+    return nothing(attempt, health.claim.until);
   }
   const [teamEntry, configEntry] = await getMany(store, [
     keys.team(id),
@@ -192,38 +192,38 @@ async function plan(looking: Looking): Promise<Planned> {
   const team = teamEntry?.value as Team | null;
   const channel = configEntry?.value as Channel | null;
   if (team === null || channel === null || !channel.settings.enabled) {
-    const rows = await readQueue(looking, ENDED_PER_COMMIT);
+    const rows = await readQueue(attempt, ENDED_PER_COMMIT);
     const isLast = rows.length < ENDED_PER_COMMIT;
-    return await planEnd(looking, rows, "cancelled", isLast, channel === null);
+    return await planEnd(attempt, rows, "cancelled", isLast, channel === null);
   }
   if (isBlocked(health)) {
-    const rows = await readQueue(looking, ENDED_PER_COMMIT);
+    const rows = await readQueue(attempt, ENDED_PER_COMMIT);
     const overdue = rows.filter(({ at }) => at + BROKEN_MS <= nowMs);
-    if (overdue.length > 0) return await planEnd(looking, overdue, "dead", false, false);
+    if (overdue.length > 0) return await planEnd(attempt, overdue, "dead", false, false);
     const [first] = rows;
     if (health.state === "broken") {
-      return nothing(looking, first === undefined ? null : first.at + BROKEN_MS);
+      return nothing(attempt, first === undefined ? null : first.at + BROKEN_MS);
     }
   }
-  return await planClaim(looking, team, channel);
+  return await planClaim(attempt, team, channel);
 }
 
 /** Plans the end of waiting deliveries without a try. */
 async function planEnd(
-  looking: Looking,
+  attempt: ClaimAttempt,
   rows: readonly QueueRow[],
   state: "cancelled" | "dead",
   isLast: boolean,
   isDeleted: boolean,
 ): Promise<Planned> {
-  const { team, nowMs, health } = looking;
-  const deliveries = await readDeliveries(looking, rows.map(({ id }) => id));
+  const { team, nowMs, health } = attempt;
+  const deliveries = await readDeliveries(attempt, rows.map(({ id }) => id));
   const over = deliveries.map((delivery) => ended(delivery, state));
   const after = isLast && isDeleted ? null : { ...health, claim: null };
   return {
     result: null,
     ended: over,
-    change: changed(looking, isLast ? null : nowMs, after, {
+    change: changed(attempt, isLast ? null : nowMs, after, {
       sets: over.flatMap((delivery) => endedRows(team, delivery)),
       deletes: rows.map(({ key }) => key),
     }),
@@ -231,21 +231,21 @@ async function planEnd(
 }
 
 /** Claims the next try, if one is due. */
-async function planClaim(looking: Looking, team: Team, channel: Channel): Promise<Planned> {
-  const { health, nowMs, row } = looking;
+async function planClaim(attempt: ClaimAttempt, team: Team, channel: Channel): Promise<Planned> {
+  const { health, nowMs, row } = attempt;
   const { notBefore } = health;
   // A longer pause was set before the clock was set back.
   if (notBefore > nowMs && notBefore <= nowMs + RETRY_AFTER_MS_MAX) {
-    return nothing(looking, notBefore);
+    return nothing(attempt, notBefore);
   }
   const max = triedAtOnce(channel.settings.type);
-  const rows = await readQueue(looking, max + ROWS_BEHIND);
-  const { group, moved } = planTry(rows, await readWaits(looking, rows, nowMs), max, nowMs);
+  const rows = await readQueue(attempt, max + ROWS_BEHIND);
+  const { group, moved } = planTry(rows, await readWaits(attempt, rows, nowMs), max, nowMs);
   // The row said that the channel is not slow: another one waits for a slot of slow channels.
-  if (group.length > 0 && row.kind !== channelWork(health)) return nothing(looking, nowMs);
+  if (group.length > 0 && row.kind !== channelWork(health)) return nothing(attempt, nowMs);
   const [deliveries, later] = await Promise.all([
-    readDeliveries(looking, group),
-    readDeliveries(looking, [...moved.keys()]),
+    readDeliveries(attempt, group),
+    readDeliveries(attempt, [...moved.keys()]),
   ]);
   const movedRows = later.map((delivery) => ({
     ...delivery,
@@ -267,7 +267,7 @@ async function planClaim(looking: Looking, team: Team, channel: Channel): Promis
     // After messages that wait for others there may be ones that are due.
     const isMore = group.length > 0 || (moved.size > 0 && rows.length === max + ROWS_BEHIND);
     const nextMs = isMore ? nowMs : earliest(waiting);
-    return { result: null, change: changed(looking, nextMs, { ...health, claim: null }, rest) };
+    return { result: null, change: changed(attempt, nextMs, { ...health, claim: null }, rest) };
   }
   const claim = { name: newRowName(), until: nowMs + CLAIM_MS, kind: channelWork(health) };
   const sending = deliveries.map((delivery): Delivery => (
@@ -275,7 +275,7 @@ async function planClaim(looking: Looking, team: Team, channel: Channel): Promis
   ));
   return {
     result: { name: claim.name, team, channel, deliveries: sending },
-    change: changed(looking, claim.until, { ...health, claim }, {
+    change: changed(attempt, claim.until, { ...health, claim }, {
       sets: [
         ...rest.sets,
         ...sending.map((value) => ({ key: keys.delivery(team.id, value.id), value })),
@@ -285,9 +285,9 @@ async function planClaim(looking: Looking, team: Team, channel: Channel): Promis
   };
 }
 
-/** Returns a look that finds nothing to do before a time; null for never. */
-function nothing(looking: Looking, nextMs: number | null): Planned {
-  return { result: null, change: changed(looking, nextMs, looking.health) };
+/** Returns a turn that finds nothing to do before a time; null for never. */
+function nothing(attempt: ClaimAttempt, nextMs: number | null): Planned {
+  return { result: null, change: changed(attempt, nextMs, attempt.health) };
 }
 
 interface Rows {
@@ -295,16 +295,16 @@ interface Rows {
   readonly deletes: readonly Deno.KvKey[];
 }
 
-/** Returns the change that replaces the row by one at the next look; null for none. */
+/** Returns the change that replaces the row by one at the next turn; null for none. */
 function changed(
-  { team, channel, due, nowMs, health: before }: Looking,
+  { team, channel, due, nowMs, health: before }: ClaimAttempt,
   nextMs: number | null,
   health: StoredHealth | null,
   { sets, deletes }: Rows = { sets: [], deletes: [] },
 ): ChannelChange {
   const next = nextMs === null
     ? []
-    : [lookRow(channelWork(health ?? before), team, channel, nextMs, nowMs)];
+    : [channelRow(channelWork(health ?? before), team, channel, nextMs, nowMs)];
   const isNext = next.some(({ key }) => key.join() === due.key.join());
   return {
     health,

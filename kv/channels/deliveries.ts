@@ -67,8 +67,8 @@ async function readPage(store: Store, team: TeamId, query: DeliveriesQuery) {
   for (let at = 0; at < matching.length && deliveries.length <= limit; at += limit) {
     const ids = matching.slice(at, at + limit).map(({ id }) => id);
     const entries = await getAll(store, ids.map((id) => keys.delivery(team, id)));
-    const found = entries.flatMap(({ value }) => value === null ? [] : [value as Delivery]);
-    deliveries.push(...found.filter((delivery) => state === null || delivery.state === state));
+    const rows = entries.flatMap(({ value }) => value === null ? [] : [value as Delivery]);
+    deliveries.push(...rows.filter((delivery) => state === null || delivery.state === state));
   }
   const page = deliveries.slice(0, limit);
   const last = page.at(-1);

@@ -89,8 +89,8 @@ export function wakeRow(team: TeamId, channel: string, atMs: number): KvSet {
   return channelRow("channel", team, channel, nextStep(atMs));
 }
 
-/** Returns such a row for the next look at a channel; one that is due does not wait for a step. */
-export function lookRow(
+/** Returns such a row for the next turn of a channel; one that is due does not wait for a step. */
+export function channelRow(
   kind: ChannelWork,
   team: TeamId,
   channel: string,

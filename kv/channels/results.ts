@@ -1,5 +1,5 @@
 /**
- * Ends of claimed tries: stores their results, and files the next look.
+ * Ends of claimed tries: stores their results, and files the next turn.
  *
  * @module
  */
@@ -22,8 +22,8 @@ import type { KvSet } from "../writer/group.ts";
 import {
   brokenRows,
   changeChannel,
+  channelRow,
   endedRows,
-  lookRow,
   NEEDS_SECRET,
   queuedRow,
   type QueueOf,
@@ -43,8 +43,8 @@ export interface Claim {
   readonly deliveries: readonly Delivery[];
 }
 
-/** Milliseconds until a channel whose secrets cannot be opened is looked at again. */
-const SECRET_LOOK_MS = 3_600_000;
+/** Milliseconds until a channel whose secrets cannot be opened gets its next turn. */
+const SECRET_RETRY_MS = 3_600_000;
 
 /** Changes of the end of a claim. */
 interface ClaimEnd {
@@ -53,7 +53,7 @@ interface ClaimEnd {
   readonly deletes?: readonly Deno.KvKey[];
   /** Deliveries that leave the queue or move in it; absent for none. */
   readonly moved?: readonly Delivery[];
-  /** Time of the next look, unix milliseconds; absent if it follows from the queue. */
+  /** Time of the next turn, unix milliseconds; absent if it follows from the queue. */
   readonly lookAt?: number | undefined;
 }
 
@@ -99,7 +99,7 @@ export async function needSecret(store: Store, claim: Claim, nowMs: number): Pro
     return {
       health,
       sets: reportRows(team.id, slug, before, health, nowMs),
-      lookAt: nowMs + SECRET_LOOK_MS,
+      lookAt: nowMs + SECRET_RETRY_MS,
     };
   });
 }
@@ -132,7 +132,7 @@ function readClaimed(store: Store, { team, deliveries }: Claim): Promise<Deliver
   return readDeliveries({ store, team: team.id }, deliveries.map(({ id }) => id));
 }
 
-/** Commits the end of a claim and files the next look; returns false if the claim has ended. */
+/** Commits the end of a claim and files the next turn; returns false if the claim has ended. */
 async function endClaim(
   store: Store,
   claim: Claim,
@@ -143,13 +143,13 @@ async function endClaim(
   return await changeChannel(store, team, channel, async (health) => {
     if (health.claim?.name !== claim.name) return { result: false, change: null };
     const { until, kind } = health.claim;
-    // Read before the queue: a look that leaves a new delivery to this commit changes the row.
-    const lease = await getEntry(store, lookRow(kind, team, channel, until, nowMs).key);
+    // Read before the queue: a turn that leaves a new delivery to this commit changes the row.
+    const lease = await getEntry(store, channelRow(kind, team, channel, until, nowMs).key);
     const end = await plan(health);
-    const nextMs = end.lookAt ?? await nextLookMs({ store, team, channel }, end);
+    const nextMs = end.lookAt ?? await nextDueMs({ store, team, channel }, end);
     const next = nextMs === null
       ? []
-      : [lookRow(channelWork(end.health), team, channel, nextMs, nowMs)];
+      : [channelRow(channelWork(end.health), team, channel, nextMs, nowMs)];
     const isNext = next.some(({ key }) => key.join() === lease.key.join());
     return {
       result: true,
@@ -163,8 +163,8 @@ async function endClaim(
   });
 }
 
-/** Returns the time of the next look at a channel; null if nothing waits. */
-async function nextLookMs(
+/** Returns the time of the next turn of a channel; null if nothing waits. */
+async function nextDueMs(
   queue: QueueOf,
   { health, moved = [] }: ClaimEnd,
 ): Promise<number | null> {

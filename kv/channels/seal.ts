@@ -111,7 +111,7 @@ function newKey(): Uint8Array<ArrayBuffer> {
 /** Returns the key in the file of a ledger. */
 export function keyFile(ledger: string): SealKeys {
   const path = sealOf(ledger);
-  let making: Promise<Uint8Array<ArrayBuffer> | null> | null = null;
+  let opening: Promise<Uint8Array<ArrayBuffer> | null> | null = null;
   const find = () => readKey(path);
   const make = async () => {
     const key = await readKey(path);
@@ -122,8 +122,8 @@ export function keyFile(ledger: string): SealKeys {
     find,
     make() {
       // Two calls at once must not make two keys.
-      making ??= make().finally(() => making = null);
-      return making;
+      opening ??= make().finally(() => opening = null);
+      return opening;
     },
   };
 }

@@ -139,8 +139,8 @@ async function end(
   if (result.verdict !== "delivered") return void await store.writer.commit({ team, sets });
   await changeChannel(store, team, tried.channel, async (before) => {
     const health = { ...withSuccess(before, endMs), notBefore: 0 };
-    const troubles = await troubleRows(store, team, before, health, endMs);
+    const problems = await troubleRows(store, team, before, health, endMs);
     const wake = wakeRow(team, tried.channel, endMs);
-    return { result: undefined, change: { health, sets: [...sets, wake, ...troubles] } };
+    return { result: undefined, change: { health, sets: [...sets, wake, ...problems] } };
   });
 }

@@ -139,7 +139,7 @@ export function change<Settings, Result>(
     row: ConfigRow<Settings> | null,
   ) => Planned<Settings, Result> | Promise<Planned<Settings, Result>>,
 ): Promise<Result> {
-  return changes.changeInTurn(team, "call", async (): Promise<TeamPlan<Result>> => {
+  return changes.commitPlan(team, "call", async (): Promise<TeamPlan<Result>> => {
     const planned = await plan(await readObject<Settings>(store, team, kind, slug));
     const { result, row, before = null, action, details = {} } = planned;
     if (row === undefined || action === undefined) return { result, rows: null };

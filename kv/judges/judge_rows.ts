@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { kindLook } from "../../domain/alerts/signal.ts";
+import { kindName } from "../../domain/alerts/signal.ts";
 import {
   accountAt,
   EMPTY_ACCOUNT,
@@ -104,7 +104,7 @@ export async function writeJob(
       ...job === undefined || job === null ? [] : [{ key: jobRow.key, value: job }],
       ...news === null
         ? []
-        : [workSet({ at: news, kind: "rule", team, name: kindLook("service") })],
+        : [workSet({ at: news, kind: "rule", team, name: kindName("service") })],
       ...account === undefined ? [] : [{ key: accountRow.key, value: account }],
     ],
     deletes: [...isSame ? [] : [due.key], ...job === null ? [jobRow.key] : []],

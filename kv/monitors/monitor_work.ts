@@ -1,5 +1,5 @@
 /**
- * Looks at monitors whose deadline has come, as the work loop asks for (decision 109).
+ * Evaluates monitors whose deadline has come, as the work loop asks for (decision 109).
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import type { Outcome } from "../../domain/outcomes/window.ts";
 import {
   addOutcomes,
-  lookAt,
+  evaluateMonitor,
   type Monitor,
   type MonitorChange,
   nextDueAt,
@@ -34,34 +34,40 @@ import type { ChangeDeps } from "../team/team_rows.ts";
 const MONITORS_PER_COMMIT = 50;
 
 /** Creates the handler of due monitors. */
-export function createMonitorLooks(deps: ChangeDeps): WorkHandler {
+export function createMonitorWork(deps: ChangeDeps): WorkHandler {
   return {
     kind: "monitor",
     async handle(rows, turn) {
-      for (const group of groupsOf(rows, MONITORS_PER_COMMIT)) await lookAtSome(deps, group, turn);
-      // A look that throws is tried again for fewer rows.
+      for (const group of groupsOf(rows, MONITORS_PER_COMMIT)) {
+        await evaluateSome(deps, group, turn);
+      }
+      // An evaluation that throws is tried again for fewer rows.
       return [];
     },
   };
 }
 
-/** Looks at monitors of one team: in one commit, or in two if it would be too large. */
-async function lookAtSome(deps: ChangeDeps, rows: readonly Work[], turn: WorkTime): Promise<void> {
+/** Evaluates monitors of one team: in one commit, or in two if it would be too large. */
+async function evaluateSome(
+  deps: ChangeDeps,
+  rows: readonly Work[],
+  turn: WorkTime,
+): Promise<void> {
   const [first] = rows;
   if (first === undefined) return;
   const { team } = first;
-  const isDone = await deps.changes.changeInTurn(team, "clock", async () => {
-    const planned = await planLooks(deps, team, rows, turn);
+  const isDone = await deps.changes.commitPlan(team, "clock", async () => {
+    const planned = await planChanges(deps, team, rows, turn);
     return { result: true, rows: planned, ...rows.length > 1 ? { tooLarge: false } : {} };
   });
   if (isDone) return;
   const middle = rows.length >> 1;
-  await lookAtSome(deps, rows.slice(0, middle), turn);
-  await lookAtSome(deps, rows.slice(middle), turn);
+  await evaluateSome(deps, rows.slice(0, middle), turn);
+  await evaluateSome(deps, rows.slice(middle), turn);
 }
 
-/** Looks at monitors of one team, and returns the rows to write. */
-async function planLooks(
+/** Evaluates monitors of one team, and returns the rows to write. */
+async function planChanges(
   deps: ChangeDeps,
   team: TeamId,
   rows: readonly Work[],
@@ -74,11 +80,11 @@ async function planLooks(
   const leftOver: Deno.KvKey[] = [];
   for (const [i, { at, name }] of rows.entries()) {
     const before = (monitors[i]?.value ?? null) as Monitor | null;
-    // The work loop postponed it, or the monitor was deleted: the look at it is this one.
+    // The work loop postponed it, or the monitor was deleted: the evaluation of it is this one.
     if (at !== before?.dueAt) leftOver.push(dueKeyOf(team, name, at));
     if (before === null) continue;
     const open = running.get(name) ?? 0;
-    changed.push({ ...await look(deps, team, before, open, turn), before });
+    changed.push({ ...await changeOf(deps, team, before, open, turn), before });
   }
   const written = await rowsOfChanges(store, team, changed);
   return { ...written, deletes: [...leftOver, ...written.deletes] };
@@ -100,8 +106,8 @@ async function runningRuns(
   );
 }
 
-/** Looks at a monitor: finds runs that last too long, then judges its deadlines. */
-async function look(
+/** Evaluates a monitor: finds runs that last too long, then judges its deadlines. */
+async function changeOf(
   deps: ChangeDeps,
   team: TeamId,
   before: Monitor,
@@ -114,7 +120,7 @@ async function look(
   const counted = outcomes.length === 0
     ? { monitor: before, flips: [] }
     : addOutcomes(before, outcomes, deps.store.cronSlots);
-  const { monitor, flips } = andThen(counted, (monitor) => lookAt(monitor, turn));
+  const { monitor, flips } = andThen(counted, (monitor) => evaluateMonitor(monitor, turn));
   // The work loop takes a row once all calls before it are summarized, so it may be due already.
   const dueAt = nextDueAt(monitor, turn.summarizedToMs, running);
   return { monitor: { ...monitor, dueAt, overrunsAfter: passed }, flips };

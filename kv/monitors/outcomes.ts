@@ -109,7 +109,7 @@ function changeOf(
   const passed = before.overrunsAfter;
   const overrunsAfter = opened.reduce(beforeRun, passed);
   const next = nextDueAt(monitor, atMs, running);
-  // A later deadline moves no row: the look at the earlier row files it (decision 109).
+  // A later deadline moves no row: the evaluation of the earlier row files it (decision 109).
   const { dueAt: filed } = before;
   const dueAt = filed === null || (next !== null && next < filed) ? next : filed;
   if (outcomes.length === 0 && dueAt === filed && overrunsAfter === passed) return null;

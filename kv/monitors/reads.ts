@@ -40,24 +40,24 @@ export async function listMonitors(
   team: TeamId,
   { state, limit, after }: MonitorsQuery,
 ) {
-  const found: Monitor[] = [];
+  const matching: Monitor[] = [];
   let [position, isEnd] = [after, false];
-  for (let rows = 0; rows < ROWS.max && found.length < limit && !isEnd; rows += ROWS.perRead) {
-    const max = state === null ? limit - found.length + 1 : ROWS.perRead;
+  for (let rows = 0; rows < ROWS.max && matching.length < limit && !isEnd; rows += ROWS.perRead) {
+    const max = state === null ? limit - matching.length + 1 : ROWS.perRead;
     const perRead = Math.min(ROWS.perRead, max);
     const range = keys.agentsAfter(keys.monitors(team), position);
     const read = await listRows<Monitor>(store, range, { limit: perRead });
     isEnd = read.length < perRead;
     for (const { value } of read) {
-      if (found.length === limit) {
+      if (matching.length === limit) {
         isEnd = false;
         break;
       }
       position = value.agent;
-      if (state === null || value.state === state) found.push(value);
+      if (state === null || value.state === state) matching.push(value);
     }
   }
-  return { monitors: await withRunning(store, team, found), next: isEnd ? null : position };
+  return { monitors: await withRunning(store, team, matching), next: isEnd ? null : position };
 }
 
 /** Adds the numbers of open runs. */

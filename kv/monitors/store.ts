@@ -165,7 +165,7 @@ function change<Result>(
   made: MadeBy,
   plan: (rows: StoredAgentRows) => Planned<Result> | Promise<Planned<Result>>,
 ): Promise<Result | null> {
-  return changes.changeInTurn(team, "call", async (): Promise<TeamPlan<Result | null>> => {
+  return changes.commitPlan(team, "call", async (): Promise<TeamPlan<Result | null>> => {
     const [rows] = await readAgents(store, team, [agent]);
     if (rows === undefined || !rows.isStored) return { result: null, rows: null };
     const planned = await plan(rows);
@@ -228,7 +228,7 @@ async function remove(
   made: MadeBy,
 ): Promise<Monitor | null> {
   while (true) {
-    const removed = await changes.changeInTurn<Monitor | "more" | null>(
+    const removed = await changes.commitPlan<Monitor | "more" | null>(
       team,
       "call",
       async () => {
@@ -302,7 +302,7 @@ function commitWithMonitor(
   { store, changes, team, slug, atMs }: Archived,
   plan: () => Promise<AgentPlan>,
 ): Promise<AgentPlan["result"]> {
-  return changes.changeInTurn(team, "call", async () => {
+  return changes.commitPlan(team, "call", async () => {
     const { result, write, archived, onCommitted } = await plan();
     if (write === null) return { result, rows: null };
     const [agent] = await readAgents(store, team, [slug]);

@@ -4,7 +4,7 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { kindLook } from "../../domain/alerts/signal.ts";
+import { kindName } from "../../domain/alerts/signal.ts";
 import type { TeamId } from "../../domain/core/ids.ts";
 import type { Environment } from "../../domain/core/environment.ts";
 import {
@@ -107,7 +107,7 @@ export function createRateWriter(store: Store, { now }: Pick<Environment, "now">
             { key: keys.rates(team), value: current === null ? count + 1 : count },
             ...auditRows({ at, team, actor: by, action: "rate.put", target: row.id, details }),
             // A model may have a price now.
-            workSet({ at, kind: "rule", team, name: kindLook("unpriced") }),
+            workSet({ at, kind: "rule", team, name: kindName("unpriced") }),
           ],
         });
         return committed === null ? LOST : { kind: "stored", rate };

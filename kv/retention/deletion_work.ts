@@ -190,7 +190,7 @@ export function createDeletionWork(deps: DeletionDeps) {
     const progress = progresses.get(id);
     const position = progress?.spend ?? null;
     if (progress === undefined || position === null) return false;
-    const next = await updater.changeInTurn(team, "clock", async () => {
+    const next = await updater.commitPlan(team, "clock", async () => {
       const share = await customerShareOf({ store, team }, customer, position);
       const day = { key: keys.deletionCount(team, id, "days"), by: 1n };
       const sums = share.isLast ? [day] : [];

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { kindLook } from "../../domain/alerts/signal.ts";
+import { kindName } from "../../domain/alerts/signal.ts";
 import { isOfStore } from "../../domain/core/errors.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import {
@@ -154,7 +154,7 @@ export function runWorkRow({ team, run }: PendingRun, at: number): KvSet {
 function failureSets({ team, run }: PendingRun, failure: RunFailure): KvSet[] {
   const tryAt = nextTryAt(failure);
   const next = tryAt === "dead"
-    ? workSet({ at: failure.at, kind: "rule", team, name: kindLook("service") })
+    ? workSet({ at: failure.at, kind: "rule", team, name: kindName("service") })
     : runWorkRow({ team, run }, tryAt);
   return [{ key: keys.runFailure(team, run), value: failure }, next];
 }

@@ -133,8 +133,8 @@ export class TeamCommit implements TeamChanges {
     };
   }
 
-  /** See {@link TeamChanges.changeInTurn}. */
-  changeInTurn<Result>(
+  /** See {@link TeamChanges.commitPlan}. */
+  commitPlan<Result>(
     team: TeamId,
     by: "call" | "clock",
     plan: () => Promise<TeamPlan<Result>>,

@@ -238,7 +238,7 @@ export interface TeamChanges {
    * @param plan reads what it changes; called again after a conflict with another process
    * @throws {StorageUnavailable} when the store fails, or the call takes too long
    */
-  changeInTurn<Result>(
+  commitPlan<Result>(
     team: TeamId,
     by: "call" | "clock",
     plan: () => Promise<TeamPlan<Result>>,

@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { kindLook } from "../../domain/alerts/signal.ts";
+import { kindName } from "../../domain/alerts/signal.ts";
 import type { Mailer } from "../../domain/core/mail.ts";
 import { monthOf } from "../../domain/core/time.ts";
 import { planOfTeam } from "../../domain/teams/plans.ts";
@@ -91,7 +91,7 @@ async function addNotices(deps: QuotaWorkDeps, row: Work): Promise<void> {
     checks: [due, ...notices.map((notice) => ({ key: keys.notice(notice), versionstamp: null }))],
     sets: notices.flatMap((notice) => [
       ...noticeSets(notice),
-      workSet({ at: notice.dueMs, kind: "rule", team: id, name: kindLook("quota") }),
+      workSet({ at: notice.dueMs, kind: "rule", team: id, name: kindName("quota") }),
     ]),
     deletes: [due.key],
   });

@@ -63,7 +63,7 @@ export function createWorkStore(store: Store, absenceMs: number) {
     /**
      * Notes a turn of the loop of deadlines. The time after a turn without waiting rows is no
      * absence, unless another process notes the next one: rows that it finds were filed and not
-     * looked at.
+     * evaluated.
      *
      * @returns the latest absences, including one that ends with this turn
      */

@@ -5,7 +5,7 @@ import {
   type Rule,
   type RuleKind,
   type RuleSettings,
-  type SERVICE_TROUBLES,
+  type SERVICE_PROBLEMS,
 } from "../../../domain/alerts/rule.ts";
 import { capitalized, durationText, listed } from "../components/format.ts";
 
@@ -60,7 +60,7 @@ export const MISSED_LABELS: Readonly<Record<typeof MISSED_REASONS[number], strin
   overrun: "a run takes too long",
 };
 
-export const TROUBLE_LABELS: Readonly<Record<typeof SERVICE_TROUBLES[number], string>> = {
+export const TROUBLE_LABELS: Readonly<Record<typeof SERVICE_PROBLEMS[number], string>> = {
   dead_stage: "a step of processing a finished run failed for good",
   dead_delivery: "a message could not be delivered",
   broken_channel: "a channel does not work any more",

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import {
   addOutcomes,
   changeSettings,
-  lookAt,
+  evaluateMonitor,
   type Monitor,
   type MonitorChange,
   nextDueAt,
@@ -73,7 +73,7 @@ async function take(
       const turn = { nowMs, absences: [], summarizedToMs: Math.min(nowMs, oldest - 1) };
       const rows = await here.due(turn.summarizedToMs);
       await here.looks.handle(rows, turn, new AbortController().signal);
-      return model.apply(rows.length === 0 ? null : lookAt(model.monitor, turn));
+      return model.apply(rows.length === 0 ? null : evaluateMonitor(model.monitor, turn));
     }
     case "put": {
       const settings = { ...HOURLY, failureThreshold: value + 1, enabled: value > 0 };

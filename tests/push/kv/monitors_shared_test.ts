@@ -35,7 +35,7 @@ async function playRounds([one, other]: [OpenStore, OpenStore]): Promise<void> {
   for (let n = 0; n < ROUNDS; n++) {
     const rows = await here.due();
     const lastAt = NOON + n * 100 * MINUTE;
-    const rounds = [here, there].map((each) => each.lookAt(rows, lastAt + 90 * MINUTE));
+    const rounds = [here, there].map((each) => each.evaluate(rows, lastAt + 90 * MINUTE));
     await Promise.all(rounds);
     await here.close(n + 2, lastAt + 100 * MINUTE);
     await Promise.all([here.work(), there.work()]);

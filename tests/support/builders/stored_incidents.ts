@@ -1,5 +1,5 @@
 /** Stores incidents with their rows and messages. */
-import { firstIncidentLookAt, newInstance } from "../../../domain/alerts/instance.ts";
+import { firstReviewAt, newInstance } from "../../../domain/alerts/instance.ts";
 import type { Incident } from "../../../domain/alerts/incident.ts";
 import { factsOf } from "../../../domain/alerts/transition.ts";
 import { DEFAULT_RULES, type Rule } from "../../../domain/alerts/rule.ts";
@@ -28,7 +28,7 @@ export async function storeIncident(store: Store, team: TeamId, incident: Incide
       ...state === "resolved" ? [] : [{ key: keys.openIncident(team, id), value: true }],
       ...state === "resolved" ? [] : firing(team, incident),
       ...runs.map((run: RunId) => ({ key: keys.runIncidents(team, run), value: [id] })),
-      workSet({ at: firstIncidentLookAt(openedAt), kind: "incident", team, name: id }),
+      workSet({ at: firstReviewAt(openedAt), kind: "incident", team, name: id }),
       ...newDeliveryRows(team, deliveries),
     ],
   });

@@ -1,5 +1,5 @@
 /** A process that judges runs and counts their signals, and looks at what is due. */
-import { kindLook } from "../../../domain/alerts/signal.ts";
+import { kindName } from "../../../domain/alerts/signal.ts";
 import { createStamps, type Incident } from "../../../domain/alerts/incident.ts";
 import type { AlertInstance } from "../../../domain/alerts/instance.ts";
 import type { RuleSettings } from "../../../domain/alerts/rule.ts";
@@ -14,8 +14,8 @@ import { monthOf } from "../../../domain/core/time.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import type { FinishStatus } from "../../../domain/runs/run.ts";
 import { newNotice, type NoticePercent } from "../../../domain/teams/quota.ts";
-import { createIncidentLooks, createSilenceLooks } from "../../../kv/alerts/incident_work.ts";
-import { createRuleLooks } from "../../../kv/alerts/rule_work.ts";
+import { createIncidentWork, createSilenceWork } from "../../../kv/alerts/incident_work.ts";
+import { createRuleWork } from "../../../kv/alerts/rule_work.ts";
 import { decodeIncident, decodeInstance } from "../../../kv/alerts/rows.ts";
 import { RULES } from "../../../domain/alerts/rule_body.ts";
 import { createConfigStore } from "../../../kv/config/object_store.ts";
@@ -59,9 +59,9 @@ export class AlertProcess extends StoreProcess {
     this.silences = createConfigStore(config, SILENCES);
     this.rateCards = createRateCardStore(store, this.environment);
     this.handlers = [
-      createRuleLooks({ ...deps, spend: createSpendStore(store), rateCards: this.rateCards }),
-      createSilenceLooks(deps),
-      createIncidentLooks(deps),
+      createRuleWork({ ...deps, spend: createSpendStore(store), rateCards: this.rateCards }),
+      createSilenceWork(deps),
+      createIncidentWork(deps),
     ];
     this.judge = createJudgeLater({ changes: wrap(this.updater), now: this.now });
   }
@@ -90,7 +90,7 @@ export class AlertProcess extends StoreProcess {
 
   /** Stores an object that the team configures; null deletes it. */
   async put(kind: ConfigKind, slug: string, settings: unknown, atMs = NOON): Promise<void> {
-    await this.updater.changeInTurn(TEAM.id, "call", async () => {
+    await this.updater.commitPlan(TEAM.id, "call", async () => {
       const key = keys.configObject(TEAM.id, kind, slug);
       const known = await getValue<{ readonly version: number }>(this.store, key);
       const versions = await getValue<number>(this.store, keys.config(TEAM.id)) ?? 0;
@@ -119,7 +119,7 @@ export class AlertProcess extends StoreProcess {
 
   /** Changes incidents in a commit of their own, as the clock does. */
   async change(work: AlertWork): Promise<void> {
-    await this.updater.changeInTurn(
+    await this.updater.commitPlan(
       TEAM.id,
       "clock",
       () => Promise.resolve({ result: null, rows: { sets: [], deletes: [], alerts: work } }),
@@ -196,7 +196,7 @@ export class AlertProcess extends StoreProcess {
     const details = { teamName: "team", month: name.month, percent, used: 80, included: 100 };
     const notice = newNotice(name, details, false, this.nowMs);
     await this.store.writer.commit({ sets: noticeSets(notice) });
-    await this.file(kindLook("quota"));
+    await this.file(kindName("quota"));
   }
 
   /** Files a look at a rule. */

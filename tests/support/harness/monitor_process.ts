@@ -10,7 +10,7 @@ import {
   createMonitorStore,
   type MonitorStore,
 } from "../../../kv/monitors/store.ts";
-import { createMonitorLooks } from "../../../kv/monitors/monitor_work.ts";
+import { createMonitorWork } from "../../../kv/monitors/monitor_work.ts";
 import type { Store } from "../../../kv/store.ts";
 import { run, TEAM } from "../builders/stored_runs.ts";
 import { NOON } from "./harness.ts";
@@ -46,7 +46,7 @@ export class MonitorProcess extends StoreProcess {
       region: "eu",
       environment: this.environment,
     });
-    this.looks = createMonitorLooks({ store, changes: this.updater });
+    this.looks = createMonitorWork({ store, changes: this.updater });
     const known = new KnownAgents(store.memory, TIMERS.now);
     this.agents = createAgentStore(store, known, createArchiveCommit(store, this.updater));
   }
@@ -71,11 +71,11 @@ export class MonitorProcess extends StoreProcess {
 
   /** Looks at everything that is due at a time. */
   async look(nowMs: number, absences: readonly Absence[] = []): Promise<void> {
-    await this.lookAt(await this.due(nowMs), nowMs, absences);
+    await this.evaluate(await this.due(nowMs), nowMs, absences);
   }
 
   /** Looks at rows at a time. */
-  async lookAt(
+  async evaluate(
     rows: readonly Work[],
     nowMs: number,
     absences: readonly Absence[] = [],

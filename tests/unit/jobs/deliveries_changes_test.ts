@@ -91,11 +91,11 @@ DeliveriesHarness.test("channels: a broken channel is no trouble any more once i
   const job = h.job();
   await h.send("ops", "inc_1");
   await h.pass(job, NOON + SECOND);
-  const troubles = () =>
+  const problems = () =>
     serviceStates(h.store, h.team.id, { kind: "service", what: ["broken_channel"] }, h.nowMs);
-  assertEquals((await troubles()).map(({ value }) => value), [1]);
+  assertEquals((await problems()).map(({ value }) => value), [1]);
   await h.put("ops", "webhook", { enabled: false });
-  assertEquals(await troubles(), []);
+  assertEquals(await problems(), []);
 });
 
 DeliveriesHarness.test("deliveries: a try that is under way while some of its messages are removed ends for the others", async (h) => {

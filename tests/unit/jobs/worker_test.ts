@@ -33,14 +33,14 @@ Deno.test("worker: closed runs take priority over open ones that arrived earlier
 
 Deno.test("worker: a signal during its work is not lost", async () => {
   const gate = new Gate();
-  let looked = 0;
+  let polls = 0;
   await using shop = await WorkerHarness.open({
     wrap: (store) => ({
       ...store,
       // The last read before it sleeps: it has already seen that nothing is pending.
       takePending: async (lane, runsMax) => {
         const batch = await store.takePending(lane, runsMax);
-        if (lane === "open" && ++looked === 1) await gate.pass();
+        if (lane === "open" && ++polls === 1) await gate.pass();
         return batch;
       },
     }),

@@ -38,11 +38,11 @@ Deno.test("monitor rows: a process killed before or after the commit of a flip l
     await here.put();
     const rows = await here.due();
     const killed = new MonitorProcess(killedAt(temp.store, when));
-    await killed.lookAt(rows, NOON + 2 * HOUR).then(() => assert(false), () => {});
+    await killed.evaluate(rows, NOON + 2 * HOUR).then(() => assert(false), () => {});
     // The next process looks at what is due, and at the rows of the killed one.
     const next = new MonitorProcess(temp.store);
     await next.look(NOON + 3 * HOUR);
-    await next.lookAt(rows, NOON + 3 * HOUR);
+    await next.evaluate(rows, NOON + 3 * HOUR);
     assertEquals(await next.flips(), [
       "0 none>up created",
       "60 up>late expected",

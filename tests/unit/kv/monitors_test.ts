@@ -32,7 +32,11 @@ TempStore.test("monitors: two processes that look at one deadline make one chang
     const rows = await here.due();
     const lastAt = NOON + n * 100 * MINUTE;
     const now = lastAt + 90 * MINUTE;
-    await Promise.all([here.lookAt(rows, now), there.lookAt(rows, now), here.lookAt(rows, now)]);
+    await Promise.all([
+      here.evaluate(rows, now),
+      there.evaluate(rows, now),
+      here.evaluate(rows, now),
+    ]);
     const [one, other] = n % 2 === 0 ? [here, there] : [there, here];
     await one.close(n + 2, lastAt + 100 * MINUTE);
     await other.work();

@@ -85,7 +85,7 @@ function signal(n: number, outcome: AlertSignal["outcome"], detail = "failed"): 
 }
 
 /** An instance with its incident, as one commit after another changes them. */
-class Story {
+class History {
   instance: AlertInstance;
   incident: Incident | null = null;
   readonly sent: string[] = [];
@@ -98,7 +98,7 @@ class Story {
     this.instance = newInstance(rule, groupOf("agent", SUBJECT));
   }
 
-  making(nowMs: number) {
+  inputs(nowMs: number) {
     return { nowMs, newId: (prefix: string) => `${prefix}_${++this.#ids}` };
   }
 
@@ -106,7 +106,7 @@ class Story {
     this.instance = withSignal(this.instance, this.rule, signal(n, outcome));
     const open = this.instance.incident === null ? null : this.incident;
     const { instance, notified } = updateIncident(this.instance, open, {
-      ...this.making(n),
+      ...this.inputs(n),
       rule: this.rule,
       recipients: this.recipients,
       isPaused,
@@ -124,9 +124,9 @@ class Story {
 }
 
 Deno.test("an incident opens, counts on and is resolved, with its messages in order", () => {
-  const story = new Story();
-  assertEquals([1, 2, 3].map((n) => story.signal(n, "bad")), [null, null, "opened"]);
-  const { count, runs, openedAt, title, error, threshold } = story.incident!;
+  const history = new History();
+  assertEquals([1, 2, 3].map((n) => history.signal(n, "bad")), [null, null, "opened"]);
+  const { count, runs, openedAt, title, error, threshold } = history.incident!;
   assertEquals({ count, runs, openedAt, title, error, threshold }, {
     count: 3,
     runs: ["run_3", "run_2", "run_1"] as RunId[],
@@ -135,60 +135,60 @@ Deno.test("an incident opens, counts on and is resolved, with its messages in or
     error: "no disk",
     threshold: 3,
   });
-  assertEquals([story.signal(4, "bad"), story.incident?.count], ["repeated", 4]);
-  assertEquals(story.signal(4, "bad"), null);
-  assertEquals(story.signal(5, "good"), "resolved");
+  assertEquals([history.signal(4, "bad"), history.incident?.count], ["repeated", 4]);
+  assertEquals(history.signal(4, "bad"), null);
+  assertEquals(history.signal(5, "good"), "resolved");
   assertEquals(
-    [story.incident?.state, story.incident?.resolvedBy, story.incident?.resolvedAt],
+    [history.incident?.state, history.incident?.resolvedBy, history.incident?.resolvedAt],
     ["resolved", "condition", 5],
   );
-  assertEquals(isStored(story.instance, story.rule), true);
-  assertEquals(story.sent, [
+  assertEquals(isStored(history.instance, history.rule), true);
+  assertEquals(history.sent, [
     "ops incident.opened after null",
     "ops incident.resolved after whd_2",
   ]);
   assertEquals(
-    story.incident?.timeline.map(({ what }) => what),
+    history.incident?.timeline.map(({ what }) => what),
     ["opened", "notified", "repeated", "resolved", "notified"],
   );
 });
 
 Deno.test("after it was resolved by hand, the next bad outcome opens another incident", () => {
-  const story = new Story();
-  for (const n of [1, 2, 3]) story.signal(n, "bad");
+  const history = new History();
+  for (const n of [1, 2, 3]) history.signal(n, "bad");
   const made = { by: "key_1", note: "known" };
-  const ended = resolved(story.incident!, "hand", 9, story.recipients, story.making(9), made);
+  const ended = resolved(history.incident!, "hand", 9, history.recipients, history.inputs(9), made);
   assertEquals(ended.incident.timeline.at(-2), {
     ...{ at: 9, what: "resolved", resolvedBy: "hand" },
     ...made,
   } as TimelineEntry);
-  story.instance = { ...withResolved(story.instance, story.rule, 9), incident: null };
-  assertEquals([3, 8].map((n) => story.signal(n, "bad")), [null, null]);
-  assertEquals(story.signal(10, "bad"), "opened");
-  assertEquals([story.incident?.count, story.incident?.runs], [1, ["run_10" as RunId]]);
-  assertEquals(story.incident?.openedAt, 10);
+  history.instance = { ...withResolved(history.instance, history.rule, 9), incident: null };
+  assertEquals([3, 8].map((n) => history.signal(n, "bad")), [null, null]);
+  assertEquals(history.signal(10, "bad"), "opened");
+  assertEquals([history.incident?.count, history.incident?.runs], [1, ["run_10" as RunId]]);
+  assertEquals(history.incident?.openedAt, 10);
 });
 
 Deno.test("a paused monitor resolves at once", () => {
-  const story = new Story(aRule({ kind: "missed", reasons: ["missed"] }));
+  const history = new History(aRule({ kind: "missed", reasons: ["missed"] }));
   const flip = (n: number, outcome: AlertSignal["outcome"]) => {
-    const { instance } = story;
+    const { instance } = history;
     const about = { kind: "missed", key: "nightly", words: null } as const;
     const missed = { ...signal(n, outcome, "missed"), ...about };
-    story.instance = withSignal(instance, story.rule, missed);
-    return updateIncident(story.instance, story.incident, {
-      ...{ ...story.making(n), rule: story.rule, recipients: story.recipients },
+    history.instance = withSignal(instance, history.rule, missed);
+    return updateIncident(history.instance, history.incident, {
+      ...{ ...history.inputs(n), rule: history.rule, recipients: history.recipients },
       isPaused: outcome === "paused",
     });
   };
   const down = flip(1, "bad");
-  story.incident = down.notified!.incident;
-  assertEquals(story.incident.title, "nightly did not run when it was expected");
+  history.incident = down.notified!.incident;
+  assertEquals(history.incident.title, "nightly did not run when it was expected");
   assertEquals(flip(2, "paused").notified?.incident.resolvedBy, "paused");
 });
 
 Deno.test("a silence holds messages back, and a resolution goes to channels that know of it", () => {
-  const silenced = new Story(aRule(), { channels: [aChannel("ops")], silences: [aSilence()] });
+  const silenced = new History(aRule(), { channels: [aChannel("ops")], silences: [aSilence()] });
   for (const n of [101, 102, 103]) silenced.signal(n, "bad");
   assertEquals(silenced.sent, []);
   assertEquals([silenced.incident?.isHeldBack, silenced.incident?.isSilenced], [true, true]);
@@ -196,16 +196,16 @@ Deno.test("a silence holds messages back, and a resolution goes to channels that
     silenced.incident!,
     silenced.rule,
     silenced.recipients,
-    silenced.making(200),
+    silenced.inputs(200),
   );
   assertEquals(later.deliveries.map(({ message }) => message.event), ["incident.opened"]);
   assertEquals([later.incident.isHeldBack, later.incident.isSilenced], [false, false]);
   silenced.signal(104, "good");
   assertEquals(silenced.sent, []);
-  const story = new Story(aRule(), { channels: [aChannel("ops")], silences: [aSilence()] });
-  for (const n of [1, 2, 3]) story.signal(n, "bad");
-  story.signal(150, "good");
-  assertEquals(story.sent.map((text) => text.split(" ")[1]), [
+  const history = new History(aRule(), { channels: [aChannel("ops")], silences: [aSilence()] });
+  for (const n of [1, 2, 3]) history.signal(n, "bad");
+  history.signal(150, "good");
+  assertEquals(history.sent.map((text) => text.split(" ")[1]), [
     "incident.opened",
     "incident.resolved",
   ]);
@@ -213,16 +213,22 @@ Deno.test("a silence holds messages back, and a resolution goes to channels that
 
 Deno.test("an acknowledgement goes to webhooks and PagerDuty", () => {
   const secret = { sealed: new Uint8Array(), hint: "0000" };
-  const story = new Story(aRule(), {
+  const history = new History(aRule(), {
     channels: [
       aChannel("mail"),
       aChannel("pager", { type: "pagerduty", routingKey: secret, region: "us" }),
     ],
     silences: [],
   });
-  for (const n of [1, 2, 3]) story.signal(n, "bad");
+  for (const n of [1, 2, 3]) history.signal(n, "bad");
   const made = { by: "key_1", at: 7 };
-  const known = acknowledged(story.incident!, "on it", made, story.recipients, story.making(7));
+  const known = acknowledged(
+    history.incident!,
+    "on it",
+    made,
+    history.recipients,
+    history.inputs(7),
+  );
   assertEquals(known.deliveries.map(({ channel }) => channel), ["pager"]);
   assertEquals(known.incident.acknowledged, { ...made, note: "on it" });
 });
@@ -234,9 +240,12 @@ Deno.test("messages go to the rule's channels, else to the default ones", () => 
     aChannel("off", { enabled: false }),
   ];
   const sentFor = (named: readonly string[]) => {
-    const story = new Story(aRule(THREE_FAILURES, { channels: named }), { channels, silences: [] });
-    for (const n of [1, 2, 3]) story.signal(n, "bad");
-    return story.sent.map((text) => text.split(" ")[0]);
+    const history = new History(aRule(THREE_FAILURES, { channels: named }), {
+      channels,
+      silences: [],
+    });
+    for (const n of [1, 2, 3]) history.signal(n, "bad");
+    return history.sent.map((text) => text.split(" ")[0]);
   };
   assertEquals(sentFor([]), ["default"]);
   assertEquals(sentFor(["own", "off"]), ["own"]);

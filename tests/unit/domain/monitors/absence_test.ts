@@ -1,6 +1,6 @@
 /** Tests what an absence and waiting calls postpone (decision 51). */
 import { assertEquals } from "@std/assert";
-import { deadlinesOf, lookAt, nextDueAt } from "../../../../domain/monitors/monitor.ts";
+import { deadlinesOf, evaluateMonitor, nextDueAt } from "../../../../domain/monitors/monitor.ts";
 import { created, HOUR, MINUTE, outcome, short, T0, turn, Watched } from "./monitors.ts";
 
 const gap = (from: number, until: number) => [{ fromMs: T0 + from, untilMs: T0 + until }];
@@ -43,19 +43,19 @@ Deno.test("absence: a deadline outside is not postponed, and the row is written 
 });
 
 Deno.test("absence: neither a new nor a paused monitor shows it, nor one that was created after", () => {
-  const flips = lookAt(created({}, null), turn(T0 + HOUR, gap(MINUTE, 5 * MINUTE))).flips;
+  const flips = evaluateMonitor(created({}, null), turn(T0 + HOUR, gap(MINUTE, 5 * MINUTE))).flips;
   assertEquals(flips, []);
-  assertEquals(lookAt(created(), turn(T0 + MINUTE, gap(-5 * MINUTE, -MINUTE))).flips, []);
+  assertEquals(evaluateMonitor(created(), turn(T0 + MINUTE, gap(-5 * MINUTE, -MINUTE))).flips, []);
   // Created by an instance while no process did the background work.
-  const [shown] = lookAt(created(), turn(T0 + MINUTE, gap(-MINUTE, MINUTE))).flips;
+  const [shown] = evaluateMonitor(created(), turn(T0 + MINUTE, gap(-MINUTE, MINUTE))).flips;
   assertEquals([shown?.at, shown?.until], [T0, T0 + MINUTE]);
 });
 
 Deno.test("look: a deadline waits for the calls that arrived before it", () => {
   const behind = { nowMs: T0 + 2 * HOUR, absences: [], summarizedToMs: T0 + HOUR - 1 };
-  const { monitor, flips } = lookAt(created(), behind);
+  const { monitor, flips } = evaluateMonitor(created(), behind);
   assertEquals(flips, []);
   assertEquals(nextDueAt(monitor, behind.nowMs, 0), behind.nowMs + 2_000);
-  const half = lookAt(created(), { ...behind, summarizedToMs: T0 + 65 * MINUTE });
+  const half = evaluateMonitor(created(), { ...behind, summarizedToMs: T0 + 65 * MINUTE });
   assertEquals(short(half.flips), ["3600 up>late expected"]);
 });

@@ -1,6 +1,6 @@
 /** Tests that hostile schedules and busy agents take little time. */
 import { assert } from "@std/assert";
-import { addOutcomes, lookAt, type Monitor } from "../../../../domain/monitors/monitor.ts";
+import { addOutcomes, evaluateMonitor, type Monitor } from "../../../../domain/monitors/monitor.ts";
 import {
   expectedAfter,
   nextSlots,
@@ -66,7 +66,7 @@ Deno.test("schedule: expressions without a slot are refused in less than 2 ms ea
   assert(each < REFUSED_MS, `${each} ms`);
 });
 
-Deno.test("monitor: a look and a outcome take microseconds", () => {
+Deno.test("monitor: an evaluation and an outcome take microseconds", () => {
   const busy = addOutcomes(
     created({ failureThreshold: 32 }),
     Array.from({ length: 40 }, (_, i) => outcome(T0 + i * SECOND, i % 3 === 0 ? "bad" : "good")),
@@ -77,7 +77,10 @@ Deno.test("monitor: a look and a outcome take microseconds", () => {
       cpuMsOf(() => {
         for (let i = 0; i < 1_000; i++) work(busy, i);
       }));
-  const look = microseconds(20, (monitor, i) => lookAt(monitor, turn(T0 + HOUR + i)));
+  const evaluation = microseconds(
+    20,
+    (monitor, i) => evaluateMonitor(monitor, turn(T0 + HOUR + i)),
+  );
   const add = microseconds(100, (monitor, i) => addOutcomes(monitor, late.slice(i, i + 1)));
-  assert(look < 20 && add < 100, `look ${look} µs, outcome ${add} µs`);
+  assert(evaluation < 20 && add < 100, `evaluation ${evaluation} µs, outcome ${add} µs`);
 });

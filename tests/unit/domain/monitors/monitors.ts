@@ -4,8 +4,8 @@ import type { Outcome } from "../../../../domain/outcomes/window.ts";
 import {
   addOutcomes,
   createMonitor,
+  evaluateMonitor,
   type Flip,
-  lookAt,
   type Monitor,
   type MonitorChange,
   type MonitorSettings,
@@ -72,6 +72,6 @@ export class Watched {
   }
 
   look(nowMs: number, absences: readonly { fromMs: number; untilMs: number }[] = []): this {
-    return this.do(lookAt(this.monitor, turn(nowMs, absences)));
+    return this.do(evaluateMonitor(this.monitor, turn(nowMs, absences)));
   }
 }

@@ -44,7 +44,7 @@ function endOf(monitor: Monitor) {
 }
 
 /** Looks at each of a monitor's deadlines until an instant. */
-function lookUntil(watched: Watched, untilMs: number): Watched {
+function evaluateUntil(watched: Watched, untilMs: number): Watched {
   for (;;) {
     const due = nextDueAt(watched.monitor, watched.monitor.since, 0);
     if (due === null || due > untilMs) return watched;
@@ -56,9 +56,9 @@ function lookUntil(watched: Watched, untilMs: number): Watched {
 function inOrder(monitor: Monitor, sent: readonly Outcome[], untilMs = END): Watched {
   const watched = new Watched(monitor);
   for (const each of sent.toSorted((a, b) => a.at - b.at)) {
-    lookUntil(watched, each.at - 1).add(each);
+    evaluateUntil(watched, each.at - 1).add(each);
   }
-  return lookUntil(watched, untilMs);
+  return evaluateUntil(watched, untilMs);
 }
 
 Deno.test("outcomes: with looks in time, each change is one flip, in order", () => {
@@ -88,11 +88,11 @@ Deno.test("outcomes: one that is counted after the look that missed it ends as i
       const late = new Watched(created());
       const arrivals = sent.map((each, i) => ({ each, now: each.at + (minutes[i] ?? 0) * MINUTE }));
       for (const { each, now } of arrivals.toSorted((a, b) => a.now - b.now)) {
-        lookUntil(late, now).add(each);
+        evaluateUntil(late, now).add(each);
       }
       const end = Math.max(T0, ...arrivals.map(({ now }) => now)) + 30 * MINUTE;
       const inTime = inOrder(created(), sent, end);
-      assertEquals(endOf(lookUntil(late, end).monitor), endOf(inTime.monitor));
+      assertEquals(endOf(evaluateUntil(late, end).monitor), endOf(inTime.monitor));
     }),
     { numRuns: 1_000 },
   );

@@ -5,7 +5,7 @@ import {
   changeSettings,
   createMonitor,
   deadlinesOf,
-  lookAt,
+  evaluateMonitor,
   nextDueAt,
   pauseMonitor,
   resumeMonitor,
@@ -30,7 +30,7 @@ Deno.test("monitor: a created one is new without an outcome, up with one, paused
 Deno.test("monitor: a new one stays new until an outcome", () => {
   const monitor = created({}, null);
   assertEquals(nextDueAt(monitor, T0, 0), null);
-  assertEquals(short(lookAt(monitor, turn(T0 + 900 * HOUR)).flips), []);
+  assertEquals(short(evaluateMonitor(monitor, turn(T0 + 900 * HOUR)).flips), []);
   const { flips } = addOutcomes(monitor, [outcome(T0 + MINUTE, "good")]);
   assertEquals(short(flips), ["60 new>up arrived"]);
   // An outcome that is no success is one too: from now on a run is expected.
@@ -57,9 +57,9 @@ Deno.test("monitor: it is late and down at the instants of its deadlines", () =>
 });
 
 Deno.test("monitor: one late look makes both changes; without grace it is down at once", () => {
-  const late = lookAt(created(), turn(T0 + 5 * HOUR));
+  const late = evaluateMonitor(created(), turn(T0 + 5 * HOUR));
   assertEquals(short(late.flips), ["3600 up>late expected", "4200 late>down missed"]);
-  const now = lookAt(created({ graceSeconds: 0 }), turn(T0 + 5 * HOUR));
+  const now = evaluateMonitor(created({ graceSeconds: 0 }), turn(T0 + 5 * HOUR));
   assertEquals(short(now.flips), ["3600 up>down missed"]);
 });
 

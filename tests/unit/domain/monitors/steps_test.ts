@@ -5,8 +5,8 @@ import type { Absence } from "../../../../domain/work/work.ts";
 import {
   addOutcomes,
   changeSettings,
+  evaluateMonitor,
   type Flip,
-  lookAt,
   type Monitor,
   nextDueAt,
   pauseMonitor,
@@ -48,11 +48,15 @@ function take(monitor: Monitor, nowMs: number, absences: readonly Absence[], ste
     case "look": {
       const summarizedToMs = nowMs - (flag ? 2 * SECOND : 5 * MINUTE);
       const turn = { nowMs, absences, summarizedToMs };
-      const change = lookAt(monitor, turn);
+      const change = evaluateMonitor(monitor, turn);
       const due = nextDueAt(change.monitor, summarizedToMs, 0);
       const isExpected = change.monitor.state === "up" || change.monitor.state === "late";
       assert(due === null ? !isExpected : due > summarizedToMs, "the next look is in the future");
-      assertEquals(lookAt(change.monitor, turn).flips, [], "a repeated look changes nothing");
+      assertEquals(
+        evaluateMonitor(change.monitor, turn).flips,
+        [],
+        "a repeated look changes nothing",
+      );
       return change;
     }
     case "outcome": {

@@ -21,7 +21,7 @@ const DOCUMENTED = new Set(["config", "audit_log", "deletion"]);
 
 /** Returns the keys of rows that contain a text in the key or the value, also in packed ones. */
 async function rowsWith(store: Store, text: string): Promise<string[]> {
-  const found: string[] = [];
+  const traces: string[] = [];
   for await (const { key, value } of store.reader.list({ prefix: [] })) {
     const texts = [Deno.inspect(key), Deno.inspect(value, { depth: 20, strAbbreviateSize: 1e6 })];
     if (value instanceof Uint8Array) {
@@ -32,9 +32,9 @@ async function rowsWith(store: Store, text: string): Promise<string[]> {
         // It is no packed text.
       }
     }
-    if (texts.some((each) => each.includes(text))) found.push(key.join(" "));
+    if (texts.some((each) => each.includes(text))) traces.push(key.join(" "));
   }
-  return found;
+  return traces;
 }
 
 AlertProcess.test("erasure: no row names a deleted customer, but those that are documented", async (here) => {

@@ -54,12 +54,12 @@ MonitorProcess.test("spend of groups: exact, by the labels that a rule matches a
   const spend = createSpendStore(here.store);
   const days = daysOf({ from: "2026-11-21", to: "2026-11-22" });
   const sums = async (settings: RuleSettings) => {
-    const found = await spendByGroup(spend, TEAM, settings, days);
-    for (const [text, { cost }] of found) {
+    const groups = await spendByGroup(spend, TEAM, settings, days);
+    for (const [text, { cost }] of groups) {
       // One group alone has the same sum.
       assertEquals((await spendOfGroup(spend, TEAM, settings, text, days))?.cost, cost, text);
     }
-    const texts = Array.from(found, ([text, { cost }]) => `${text} ${dollarsText(cost)}`);
+    const texts = Array.from(groups, ([text, { cost }]) => `${text} ${dollarsText(cost)}`);
     return texts.sort();
   };
   const calls = "0.000000003005";

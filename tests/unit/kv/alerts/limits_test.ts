@@ -102,7 +102,7 @@ AlertProcess.test("a changed rule ends what its earlier version opened, behind m
   for (const some of groupsOf(sets, 500)) {
     const rows = { sets: some, deletes: [] };
     const plan = () => Promise.resolve({ result: null, rows });
-    await here.updater.changeInTurn(TEAM.id, "clock", plan);
+    await here.updater.commitPlan(TEAM.id, "clock", plan);
   }
   await here.until(NOON + 2 * MINUTE);
   assertEquals(await ends(here), { rule: 1 });

@@ -18,7 +18,7 @@ async function almostFull(temp: TempStore, rule: string, left: number): Promise<
   const state = { [rule]: { instances: firing, firing, overflow: null } };
   const sets = [{ key: keys.alertState(TEAM.id), value: state }];
   const rows = { sets, deletes: [] };
-  await here.updater.changeInTurn(TEAM.id, "clock", () => Promise.resolve({ result: null, rows }));
+  await here.updater.commitPlan(TEAM.id, "clock", () => Promise.resolve({ result: null, rows }));
   return here;
 }
 

@@ -22,21 +22,21 @@ MonitorProcess.test("stuck runs: by the arrival of the opening, postponed by an 
   await here.work();
   const find = async (turn: ReturnType<typeof at>) => {
     const { stuck, next, nextAt } = await findStuckRuns(here.store, TEAM.id, 86_400, null, turn);
-    const found = stuck.map(({ run, at, seconds }) => [run, (at - NOON) / HOUR, seconds / 3_600]);
-    return { found, next, nextAt: nextAt === null ? null : (nextAt - NOON) / HOUR };
+    const runs = stuck.map(({ run, at, seconds }) => [run, (at - NOON) / HOUR, seconds / 3_600]);
+    return { runs, next, nextAt: nextAt === null ? null : (nextAt - NOON) / HOUR };
   };
-  assertEquals(await find(at(NOON)), { found: [], next: null, nextAt: 24 - 1 / 60 });
-  assertEquals(await find(at(NOON + DAY)), { found: [[run(1), 24, 24]], next: null, nextAt: 25 });
+  assertEquals(await find(at(NOON)), { runs: [], next: null, nextAt: 24 - 1 / 60 });
+  assertEquals(await find(at(NOON + DAY)), { runs: [[run(1), 24, 24]], next: null, nextAt: 25 });
   assertEquals(await find(at(NOON + 2 * DAY)), {
-    found: [[run(2), 25, 24], [run(1), 24, 24], [run(3), 26, 24]],
+    runs: [[run(2), 25, 24], [run(1), 24, 24], [run(3), 26, 24]],
     next: null,
     nextAt: null,
   });
   // From 23:30 to 25:30 nothing was judged: clients get 15 minutes more.
   const absence = { fromMs: NOON + DAY - HOUR / 2, untilMs: NOON + DAY + 1.5 * HOUR };
   const back = at(NOON + DAY + 1.5 * HOUR, [absence]);
-  assertEquals(await find(back), { found: [], next: null, nextAt: 25.75 });
-  assertEquals((await find({ ...back, nowMs: NOON + DAY + 1.75 * HOUR })).found, [
+  assertEquals(await find(back), { runs: [], next: null, nextAt: 25.75 });
+  assertEquals((await find({ ...back, nowMs: NOON + DAY + 1.75 * HOUR })).runs, [
     [run(2), 25.75, 24.75],
     [run(1), 25.75, 25.75],
   ]);

@@ -1,16 +1,16 @@
 /** Names of looks, and periods of spend. */
 import { assertEquals } from "@std/assert";
 import { spendPeriodOf } from "../../../../domain/alerts/instance.ts";
-import { groupName, kindLook, lookOf } from "../../../../domain/alerts/signal.ts";
+import { groupName, kindName, targetOf } from "../../../../domain/alerts/signal.ts";
 import { RULE_KINDS } from "../../../../domain/alerts/rule.ts";
 import { formatInstant, parseInstant } from "../../../../domain/core/time.ts";
 
 Deno.test("looks: each name asks for one look", () => {
-  for (const kind of RULE_KINDS) assertEquals(lookOf(kindLook(kind)), { of: "kind", kind });
-  assertEquals(lookOf("quota"), { of: "rule", rule: "quota" });
-  assertEquals(lookOf(groupName("a.b", "x *y z")), { of: "group", rule: "a.b", group: "x *y z" });
-  assertEquals(lookOf(groupName("a", "")), { of: "group", rule: "a", group: "" });
-  assertEquals(lookOf("*nothing"), null);
+  for (const kind of RULE_KINDS) assertEquals(targetOf(kindName(kind)), { of: "kind", kind });
+  assertEquals(targetOf("quota"), { of: "rule", rule: "quota" });
+  assertEquals(targetOf(groupName("a.b", "x *y z")), { of: "group", rule: "a.b", group: "x *y z" });
+  assertEquals(targetOf(groupName("a", "")), { of: "group", rule: "a", group: "" });
+  assertEquals(targetOf("*nothing"), null);
 });
 
 Deno.test("spend periods: days, weeks from Monday, and months, in UTC", () => {

@@ -5,7 +5,7 @@ import type { Incident } from "../../../../domain/alerts/incident.ts";
 import type { Delivery } from "../../../../domain/channels/delivery.ts";
 import type { Work } from "../../../../domain/work/work.ts";
 import type { Team } from "../../../../domain/teams/team.ts";
-import { createIncidentLooks } from "../../../../kv/alerts/incident_work.ts";
+import { createIncidentWork } from "../../../../kv/alerts/incident_work.ts";
 import { incidentSet, readIncident } from "../../../../kv/alerts/rows.ts";
 import { keys } from "../../../../kv/base/keys.ts";
 import { verifyStore } from "../../../../kv/integrity/integrity.ts";
@@ -40,32 +40,32 @@ async function due(store: Store, toMs: number): Promise<Work[]> {
 }
 
 /** Looks at the incidents that are due. */
-async function look(h: RetentionHarness): Promise<void> {
-  const looks = createIncidentLooks({ store: h.store, changes: new TeamCommit(h.store, null) });
+async function work(h: RetentionHarness): Promise<void> {
+  const handler = createIncidentWork({ store: h.store, changes: new TeamCommit(h.store, null) });
   const turn = { nowMs: h.nowMs, absences: [], summarizedToMs: h.nowMs };
-  await looks.handle(await due(h.store, h.nowMs), turn, new AbortController().signal);
+  await handler.handle(await due(h.store, h.nowMs), turn, new AbortController().signal);
 }
 
 async function read(h: RetentionHarness, team: Team) {
   const incident = await readIncident(h.store, team.id, INCIDENT.id);
   const deliveries = h.store.reader.list<Delivery>({ prefix: keys.deliveries(team.id) });
-  const told = await Array.fromAsync(deliveries, ({ value }) => value.message.incident);
+  const sent = await Array.fromAsync(deliveries, ({ value }) => value.message.incident);
   const factsOf = (facts: { runs: readonly string[]; error: string | null } | null) =>
     facts && [facts.runs, facts.error];
-  return { incident: factsOf(incident), told: told.map(factsOf) };
+  return { incident: factsOf(incident), sent: sent.map(factsOf) };
 }
 
 RetentionHarness.test("incidents: a deleted run leaves the incident and its messages, with its error", async (h) => {
   const team = await failed(h);
   await h.deletions.deleteRun(team, run(1), "key_1");
-  await look(h);
+  await work(h);
   const older = [[run(2)], "no such file"];
-  assertEquals(await read(h, team), { incident: older, told: [older, older] });
+  assertEquals(await read(h, team), { incident: older, sent: [older, older] });
   await h.deletions.deleteRun(team, run(2), "key_1");
   assertEquals((await due(h.store, NOON)).map(({ name }) => name), [INCIDENT.id]);
-  await look(h);
+  await work(h);
   const none = [[], null];
-  assertEquals(await read(h, team), { incident: none, told: [none, none] });
+  assertEquals(await read(h, team), { incident: none, sent: [none, none] });
   assertEquals(
     await h.keysBelow(["run"]).then((rows) =>
       rows.filter((key) => key.length > 3 && key[3] === "incidents")
@@ -78,13 +78,13 @@ RetentionHarness.test("incidents: a deleted run leaves the incident and its mess
 RetentionHarness.test("incidents: the error goes with the payloads, the incident with the records", async (h) => {
   const team = await failed(h);
   h.nowMs = NOON + 7 * DAY_MS + 1;
-  await look(h);
+  await work(h);
   const silent = [[run(2), run(1)], null];
-  assertEquals(await read(h, team), { incident: silent, told: [silent, silent] });
+  assertEquals(await read(h, team), { incident: silent, sent: [silent, silent] });
   // It is kept while it is open.
   for (let day = 8; day < 60; day++) {
     h.nowMs = NOON + day * DAY_MS;
-    await look(h);
+    await work(h);
   }
   assertEquals((await read(h, team)).incident, silent);
   const incident = await readIncident(h.store, team.id, INCIDENT.id) as Incident;
@@ -99,11 +99,11 @@ RetentionHarness.test("incidents: the error goes with the payloads, the incident
   const resolvedMs = h.nowMs;
   for (let day = 1; day < 30; day++) {
     h.nowMs = resolvedMs + day * DAY_MS;
-    await look(h);
+    await work(h);
   }
   assertEquals((await read(h, team)).incident, silent);
   h.nowMs = resolvedMs + 31 * DAY_MS;
-  await look(h);
+  await work(h);
   assertEquals((await read(h, team)).incident, null);
   assertEquals(await due(h.store, Infinity), []);
   assertEquals((await verifyStore(h.store, { pauseMs: 0 })).differences, []);
@@ -113,8 +113,8 @@ RetentionHarness.test("incidents: a machine's clock that jumps ahead removes not
   const team = await failed(h);
   await h.sweeps.startClock(NOON);
   h.nowMs = NOON + 3_650 * DAY_MS;
-  await look(h);
+  await work(h);
   const all = [[run(2), run(1)], "no such file"];
-  assertEquals(await read(h, team), { incident: all, told: [all, all] });
+  assertEquals(await read(h, team), { incident: all, sent: [all, all] });
   assertEquals((await due(h.store, Infinity)).length, 1);
 });
