@@ -14,7 +14,6 @@ browserTest("one click fills an empty dashboard, and the service works on", asyn
     await using visitor = await BrowserSession.open(browser, process.url);
     await visitor.signIn(key);
     const { page } = visitor;
-    page.setDefaultTimeout(120_000);
     const loading = page.getByText("Loading; this takes up to a minute.");
     assertEquals(await loading.isVisible(), false);
     await page.getByRole("button", { name: "Load sample runs" }).click();

@@ -19,6 +19,9 @@ function isFile(path: string): boolean {
 
 const executablePath = findChromium();
 
+/** Milliseconds after which a browser hangs: a busy machine takes a tenth of it for a page. */
+export const HANGS_MS = 120_000;
+
 const OPTIONS = [
   // Tests in a container run as root, which Chromium's own sandbox refuses.
   "--no-sandbox",
@@ -39,7 +42,11 @@ export function browserTest(
     return;
   }
   Deno.test(name, async (t) => {
-    await using browser = await chromium.launch({ executablePath, args: OPTIONS });
+    await using browser = await chromium.launch({
+      executablePath,
+      args: OPTIONS,
+      timeout: HANGS_MS,
+    });
     await run(browser, t);
   });
 }

@@ -1,6 +1,7 @@
 /** A browser session that records every error in it. */
 import { assertEquals } from "@std/assert";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { HANGS_MS } from "./browser.ts";
 
 /** A large screen. */
 export const DESK: BrowserContextOptions = { viewport: { width: 1280, height: 900 } };
@@ -54,7 +55,7 @@ export class BrowserSession implements AsyncDisposable {
       reducedMotion: "reduce",
       ...options,
     });
-    context.setDefaultTimeout(30_000);
+    context.setDefaultTimeout(HANGS_MS);
     await context.addInitScript(LOG_VIOLATIONS);
     return new BrowserSession(context, await context.newPage(), url);
   }
