@@ -37,8 +37,8 @@ export async function run({ parts, count, list }: AssuranceOptions): Promise<boo
     for (const { name, does } of attacks) print(`${name}: ${does}`);
     return true;
   }
-  let held = 0;
-  for (const attack of attacks) held += Number(await holds(attack, count));
-  print(`${attacks.length} attacks, ${held} held, ${attacks.length - held} broken`);
-  return held === attacks.length;
+  let passed = 0;
+  for (const attack of attacks) passed += Number(await holds(attack, count));
+  print(`${attacks.length} attacks, ${passed} held, ${attacks.length - passed} broken`);
+  return passed === attacks.length;
 }

@@ -82,13 +82,13 @@ export async function run(options: AssuranceOptions, io: Io): Promise<boolean> {
   io.out(`${commandOf("shared", options)} ${parts.join(" ")}`);
   let passed = 0;
   for (const [name, part] of chosen) {
-    const held = await inKeptFolder(seed, io, async (folder) => {
+    const isKept = await inKeptFolder(seed, io, async (folder) => {
       const random = new Random(seed);
       const settings = ALERT_SETTINGS;
       await using cluster = await Cluster.start(folder, { denokv, random, settings });
       io.out(`${name}, over ${cluster.kv.name}: ${await part(cluster, options, io)}: held`);
     });
-    if (held) passed++;
+    if (isKept) passed++;
     else io.fail(`${name}: BROKEN`);
   }
   return passed === chosen.length && passed > 0;
