@@ -5,7 +5,7 @@ import { Process } from "../../support/harness/process.ts";
 import { run, succeeds } from "../../support/harness/small_disk.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { stopExact } from "./verify.ts";
-import { accessTo, formatCounts, interrupted, number, settingsIn, startLoad } from "./fault.ts";
+import { accessTo, formatCounts, msSince, number, settingsIn, startLoad } from "./fault.ts";
 
 /** A disk that can be made to fail. Always `await using`. */
 interface FailingDisk extends AsyncDisposable {
@@ -90,10 +90,24 @@ export async function diskTurnsReadOnly(): Promise<string> {
 export async function diskHangs(): Promise<string> {
   return await withFolder(async (parent) => {
     await using disk = await openFailingDisk(parent);
-    return await interrupted(settingsIn(disk.folder), {
-      begin: () => run("fsfreeze", "--freeze", disk.folder),
-      end: () => run("fsfreeze", "--unfreeze", disk.folder),
-      refused: 20,
-    });
+    const settings = settingsIn(disk.folder);
+    await using process = await Process.start(settings);
+    const load = new Load(0);
+    await using running = startLoad(load, process);
+    await load.reached(300);
+    await run("fsfreeze", "--freeze", disk.folder);
+    try {
+      await load.until(({ refused }) => refused >= 20);
+    } finally {
+      await run("fsfreeze", "--unfreeze", disk.folder);
+    }
+    const [freedMs, acknowledged] = [performance.now(), load.acknowledged];
+    await load.until((load) => load.acknowledged > acknowledged);
+    const acceptedIn = msSince(freedMs);
+    await running.stop();
+    await load.resend(accessTo(process));
+    const verified = await stopExact(process, settings.RUNLEDGER_KV, [load]);
+    return `${formatCounts(verified)}, ${number(load.refused)} calls refused with 503 after 2 s, ` +
+      `accepted again after ${acceptedIn}, exact`;
   });
 }

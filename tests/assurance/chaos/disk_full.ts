@@ -4,15 +4,7 @@ import { Load } from "../../support/harness/load.ts";
 import { Process, runToEnd } from "../../support/harness/process.ts";
 import { type DiskKind, openSmallDisk } from "../../support/harness/small_disk.ts";
 import { stopExact, verify } from "./verify.ts";
-import {
-  accessTo,
-  formatCounts,
-  msSince,
-  number,
-  settingsIn,
-  startLoad,
-  statusOf,
-} from "./fault.ts";
+import { accessTo, formatCounts, KEY, msSince, number, settingsIn, startLoad } from "./fault.ts";
 
 /** Calls before the disk is full, refused while it is full, and accepted afterwards. */
 const CALLS = { before: 300, refused: 200, after: 100 } as const;
@@ -76,10 +68,16 @@ async function leaveMessages(path: string): Promise<void> {
  */
 async function staysRefused(url: string, ms: number): Promise<void> {
   const startedMs = performance.now();
+  const headers = { Authorization: `Bearer ${KEY}` };
+  const statusOf = async (path: string) => {
+    const answer = await fetch(url + path, { headers });
+    await answer.body?.cancel();
+    return answer.status;
+  };
   const ready = { 200: 0, 503: 0 };
   while (performance.now() - startedMs < ms) {
-    assertEquals(await statusOf(`${url}/v1/ping?agent=a`), 503);
-    const status = await statusOf(`${url}/readyz`);
+    assertEquals(await statusOf("/v1/ping?agent=a"), 503);
+    const status = await statusOf("/readyz");
     assert(status === 200 || status === 503, `/readyz: ${status}`);
     ready[status]++;
     await new Promise((resolve) => setTimeout(resolve, 50));

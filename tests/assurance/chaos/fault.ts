@@ -1,13 +1,9 @@
 /** Shared parts of the faults: their type, and the service that they act on. */
 import { KEY } from "../../support/harness/harness.ts";
-import { Load } from "../../support/harness/load.ts";
-import { Process, type Settings } from "../../support/harness/process.ts";
+import type { Load } from "../../support/harness/load.ts";
+import type { Settings } from "../../support/harness/process.ts";
 import type { Access } from "../../support/oracles/totals.ts";
 import type { PartCounts } from "../../support/oracles/verify.ts";
-import { stopExact } from "./verify.ts";
-
-/** Calls before a fault. */
-const CALLS_BEFORE = 300;
 
 /** A fault that is caused on purpose around a service. */
 export interface Fault {
@@ -48,52 +44,6 @@ export function startLoad(load: Load, process: Pick<Access, "url">): RunningLoad
     await running;
   };
   return { stop, [Symbol.asyncDispose]: stop };
-}
-
-/** A fault that passes while a service runs. */
-export interface Interruption {
-  begin(): Promise<void>;
-  /** Does something meanwhile. */
-  meanwhile?(load: Load, process: Process): Promise<void>;
-  end(): Promise<void>;
-  /** Checks the load after its last call. */
-  check?(load: Load): void;
-  /** Calls that are refused before it ends, at least. */
-  readonly refused: number;
-}
-
-/** Interrupts a service under load: it refuses calls with 503, and then accepts them again. */
-export async function interrupted(
-  settings: ReturnType<typeof settingsIn>,
-  { begin, meanwhile, end, check, refused }: Interruption,
-): Promise<string> {
-  await using process = await Process.start(settings);
-  const load = new Load(0);
-  await using running = startLoad(load, process);
-  await load.reached(CALLS_BEFORE);
-  await begin();
-  try {
-    await meanwhile?.(load, process);
-    await load.until((load) => load.refused >= refused);
-  } finally {
-    await end();
-  }
-  const [endMs, acknowledged] = [performance.now(), load.acknowledged];
-  await load.until((load) => load.acknowledged > acknowledged);
-  const acceptedIn = msSince(endMs);
-  await running.stop();
-  check?.(load);
-  await load.resend(accessTo(process));
-  const verified = await stopExact(process, settings.RUNLEDGER_KV, [load]);
-  return `${formatCounts(verified)}, ${number(load.refused)} calls refused with 503, ` +
-    `accepted again after ${acceptedIn}, exact`;
-}
-
-/** Returns the status of a call with the key. */
-export async function statusOf(url: string, init: RequestInit = {}): Promise<number> {
-  const response = await fetch(url, { ...init, headers: { Authorization: `Bearer ${KEY}` } });
-  await response.body?.cancel();
-  return response.status;
 }
 
 /** Formats the totals of a ledger. */

@@ -4,15 +4,7 @@ import { Load } from "../../support/harness/load.ts";
 import { Process, runToEnd } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { stopExact } from "./verify.ts";
-import {
-  accessTo,
-  formatCounts,
-  interrupted,
-  number,
-  settingsIn,
-  startLoad,
-  statusOf,
-} from "./fault.ts";
+import { accessTo, formatCounts, msSince, number, settingsIn, startLoad } from "./fault.ts";
 
 /**
  * Ways to lose a file permanently: a write acknowledged afterwards would be lost with the process.
@@ -60,11 +52,22 @@ export async function filesMoved(): Promise<string> {
   return await withFolder(async (folder) => {
     const inner = `${folder}/inner`, away = `${folder}/away`;
     await Deno.mkdir(inner);
-    return await interrupted(settingsIn(inner), {
-      begin: () => Deno.rename(inner, away),
-      end: () => Deno.rename(away, inner),
-      refused: CALLS.refused,
-    });
+    const settings = settingsIn(inner);
+    await using process = await Process.start(settings);
+    const load = new Load(0);
+    await using running = startLoad(load, process);
+    await load.reached(CALLS.before);
+    await Deno.rename(inner, away);
+    await load.until(({ refused }) => refused >= CALLS.refused);
+    await Deno.rename(away, inner);
+    const [backMs, acknowledged] = [performance.now(), load.acknowledged];
+    await load.until((load) => load.acknowledged > acknowledged);
+    const acceptedIn = msSince(backMs);
+    await running.stop();
+    await load.resend(accessTo(process));
+    const verified = await stopExact(process, settings.RUNLEDGER_KV, [load]);
+    return `${formatCounts(verified)}, ${number(load.refused)} calls refused with 503, ` +
+      `accepted again ${acceptedIn} after it was back, exact`;
   });
 }
 
@@ -107,4 +110,10 @@ async function loadUntil(
   await load.until(wanted);
   await running.stop();
   return load;
+}
+
+async function statusOf(url: string): Promise<number> {
+  const response = await fetch(url);
+  await response.body?.cancel();
+  return response.status;
 }

@@ -4,7 +4,7 @@ import type { AssuranceOptions } from "../assurance.ts";
 import { diskKinds } from "../../support/harness/small_disk.ts";
 import { denokvCommand } from "../../support/fakes/denokv.ts";
 import { clockAndNotices, clockAndRate, clockMoves, CLOCKS } from "./clock.ts";
-import { reset } from "./connections.ts";
+import { halfOpen, hugeAndDeep, reset } from "./connections.ts";
 import { diskHangs, diskTurnsReadOnly, whyNoFailingDisk } from "./disk_failing.ts";
 import { diskFull, startOnFullDisk } from "./disk_full.ts";
 import type { Fault } from "./fault.ts";
@@ -12,7 +12,8 @@ import { fileDamaged } from "./file_damaged.ts";
 import { fileReadOnly, filesLost, filesMoved } from "./files_lost.ts";
 import { jobsTwiceAndPoisoned } from "./jobs.ts";
 import { logBroken, logDiskFull, LOGS } from "./logs.ts";
-import { twoProcesses } from "./processes.ts";
+import { mailDead } from "./mail.ts";
+import { secondProcess, twoProcesses } from "./processes.ts";
 import { denokvRestoreDrill, restoreDrill } from "./restore.ts";
 import { startOnLockedStore, storeLocked } from "./store_locked.ts";
 
@@ -42,8 +43,12 @@ async function allFaults(): Promise<Fault[]> {
     })),
     { name: "clock and request rate", run: clockAndRate },
     { name: "clock and notices", run: clockAndNotices },
+    { name: "slow bodies and half-open sockets", run: halfOpen },
     { name: "connections reset", run: reset },
+    { name: "huge and deep bodies", run: hugeAndDeep },
+    { name: "mail server dead, silent and dripping", run: mailDead },
     { name: "jobs cut off and poisoned", run: jobsTwiceAndPoisoned },
+    { name: "second process", run: secondProcess },
     { name: "two processes without the lock", run: twoProcesses },
   ];
 }

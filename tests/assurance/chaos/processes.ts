@@ -1,13 +1,34 @@
 /** Starts a second process on one ledger. */
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { Load } from "../../support/harness/load.ts";
-import { Process } from "../../support/harness/process.ts";
+import { Process, runToEnd } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import { stopExact } from "./verify.ts";
-import { accessTo, number, settingsIn, startLoad } from "./fault.ts";
+import { accessTo, formatCounts, number, settingsIn, startLoad } from "./fault.ts";
 
 /** Calls that each process acknowledges. */
 const CALLS = 250;
+
+/**
+ * Starts a second process as an operator might by mistake: it exits, and the first is unaffected.
+ */
+export async function secondProcess(): Promise<string> {
+  return await withFolder(async (folder) => {
+    const settings = settingsIn(folder);
+    await using first = await Process.start(settings);
+    const load = new Load(0);
+    await using running = startLoad(load, first);
+    await load.reached(CALLS);
+    const { code, stderr, ms } = await runToEnd(settings);
+    assertEquals(code, 3);
+    assertStringIncludes(stderr, `in use by process ${first.pid}`);
+    await running.stop();
+    assertEquals(load.refused, 0);
+    const verified = await stopExact(first, settings.RUNLEDGER_KV, [load]);
+    return `${formatCounts(verified)}, none refused by the first, the second ended with 3 in ` +
+      `${Math.round(ms)} ms, exact`;
+  });
+}
 
 /**
  * Removes the lock file, so that a second process opens the file, and sends both the same calls.

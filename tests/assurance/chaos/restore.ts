@@ -13,32 +13,43 @@ import { accessTo, formatCounts, number, settingsIn, startLoad } from "./fault.t
 /** Calls before the backup, and after it. */
 const CALLS = { before: 300, after: 1_000 } as const;
 
-/** A backup that was made under load, and restored after a kill. */
-interface Restored {
-  /** The load as the backup has it. */
-  readonly before: Load;
-  /** Calls acknowledged during the backup. */
-  readonly during: number;
-  /** Output of the restore. */
-  readonly output: string;
-}
-
 /** Backs up a service under load, kills it, restores, and restarts it. */
 export async function restoreDrill(): Promise<string> {
   return await withFolder(async (folder) => {
     const settings = settingsIn(folder);
     const path = settings.RUNLEDGER_KV;
-    await using process = await Process.start(settings);
-    const { before, during, output } = await restoreUnderLoad(path, process, {
-      refusal: `in use by process ${process.pid}`,
-      kill: async () => void await process.stop("SIGKILL"),
-    });
-    assertStringIncludes(output, `moved the previous file to ${path}.before-restore-`);
+    const backup = `${folder}/backup.kv`;
+    const load = new Load(0);
+    const process = await Process.start(settings);
+    await using _ = process;
+    await using running = startLoad(load, process);
+    await load.reached(CALLS.before);
+
+    const acknowledged = callsOf(load, ({ state }) => state === "acknowledged");
+    await runOk("backup", backup, `--kv=${path}`);
+    const attempted = callsOf(load, ({ state }) => state !== "unsent");
+    const during = load.acknowledged - acknowledged.size;
+    assert(during > 0, "nothing was acknowledged during the backup");
+    assertEquals(load.refused, 0);
+
+    const refused = await runTask("restore", backup, `--kv=${path}`);
+    assertEquals(refused.code, 3, refused.stderr);
+    assertStringIncludes(refused.stderr, `in use by process ${process.pid}`);
+    await load.reached(load.acknowledged + CALLS.after);
+    await process.stop("SIGKILL");
+    await running.stop();
+    assert((await Deno.stat(`${path}-wal`)).size > 0, "no log of commits was left");
+
+    const restored = await runOk("restore", backup, `--kv=${path}`);
+    assertStringIncludes(restored, `moved the previous file to ${path}.before-restore-`);
+    const before = restoredOf(load, acknowledged, attempted);
     const counts = await verify(path, [before]);
     await using again = await Process.start(settings);
     await stopExact(again, path, [before]);
-    return `${formatCounts(counts)} in the backup, ${number(during)} acknowledged during the ` +
-      "backup, restored despite the log of a killed process, exact";
+    return `${formatCounts(counts)} in the backup, ${
+      number(during)
+    } acknowledged during the backup, ` +
+      "restored despite the log of a killed process, exact";
   });
 }
 
@@ -50,17 +61,33 @@ export async function restoreDrill(): Promise<string> {
 export async function denokvRestoreDrill(denokv: string): Promise<string> {
   return await withFolder(async (folder) => {
     const path = `${folder}/denokv.sqlite`;
+    const backup = `${folder}/backup.kv`;
+    const load = new Load(0);
     await using kv = await KvProcess.start(folder, denokv);
     const start = () =>
       Process.start(settingsIn(folder, { RUNLEDGER_KV: kv.url, RUNLEDGER_KV_TOKEN: KV_TOKEN }));
     await using process = await start();
-    const { before, during } = await restoreUnderLoad(path, process, {
-      refusal: "in use by another program",
-      async kill() {
-        await kv.kill();
-        await process.stop("SIGKILL");
-      },
-    });
+    await using running = startLoad(load, process);
+    await load.reached(CALLS.before);
+
+    const acknowledged = callsOf(load, ({ state }) => state === "acknowledged");
+    await runOk("backup", backup, `--kv=${path}`);
+    const attempted = callsOf(load, ({ state }) => state !== "unsent");
+    const during = load.acknowledged - acknowledged.size;
+    assert(during > 0, "nothing was acknowledged during the backup");
+    assertEquals(load.refused, 0);
+
+    const refused = await runTask("restore", backup, `--kv=${path}`);
+    assertEquals(refused.code, 3, refused.stderr);
+    assertStringIncludes(refused.stderr, "in use by another program");
+    await load.reached(load.acknowledged + CALLS.after);
+    await kv.kill();
+    await process.stop("SIGKILL");
+    await running.stop();
+    assert((await Deno.stat(`${path}-wal`)).size > 0, "no log of commits was left");
+
+    await runOk("restore", backup, `--kv=${path}`);
+    const before = restoredOf(load, acknowledged, attempted);
     await kv.start();
     {
       await using again = await start();
@@ -72,38 +99,11 @@ export async function denokvRestoreDrill(denokv: string): Promise<string> {
     await kv.kill();
     const counts = await verify(path, [before]);
     await assertExact(path);
-    return `${formatCounts(counts)} in the backup, ${number(during)} acknowledged during the ` +
-      "backup, restored despite the log of a killed denokv, exact";
+    return `${formatCounts(counts)} in the backup, ${
+      number(during)
+    } acknowledged during the backup, ` +
+      "restored despite the log of a killed denokv, exact";
   });
-}
-
-/** Backs up a file under load, kills what has it open, and restores it; before that it is refused. */
-async function restoreUnderLoad(
-  path: string,
-  process: Process,
-  { refusal, kill }: { readonly refusal: string; readonly kill: () => Promise<void> },
-): Promise<Restored> {
-  const backup = `${path}.backup`;
-  const load = new Load(0);
-  await using running = startLoad(load, process);
-  await load.reached(CALLS.before);
-
-  const acknowledged = callsOf(load, ({ state }) => state === "acknowledged");
-  await runOk("backup", backup, `--kv=${path}`);
-  const attempted = callsOf(load, ({ state }) => state !== "unsent");
-  const during = load.acknowledged - acknowledged.size;
-  assert(during > 0, "nothing was acknowledged during the backup");
-  assertEquals(load.refused, 0);
-
-  const refused = await runTask("restore", backup, `--kv=${path}`);
-  assertEquals(refused.code, 3, refused.stderr);
-  assertStringIncludes(refused.stderr, refusal);
-  await load.reached(load.acknowledged + CALLS.after);
-  await kill();
-  await running.stop();
-  assert((await Deno.stat(`${path}-wal`)).size > 0, "no log of commits was left");
-  const output = await runOk("restore", backup, `--kv=${path}`);
-  return { before: restoredOf(load, acknowledged, attempted), during, output };
 }
 
 /** Returns the load as a backup has it: every write acknowledged before, none attempted after. */

@@ -1,9 +1,11 @@
 /** Another program locks the ledger's file for longer than any call waits. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
+import { Load } from "../../support/harness/load.ts";
 import { Process, runToEnd } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
-import { interrupted, number, settingsIn, statusOf } from "./fault.ts";
+import { stopExact } from "./verify.ts";
+import { accessTo, formatCounts, KEY, msSince, number, settingsIn, startLoad } from "./fault.ts";
 
 /** Locks the file as a backup or a shell does. Always `using`. */
 function lock(path: string): Disposable {
@@ -21,25 +23,35 @@ function lock(path: string): Disposable {
 export async function storeLocked(lockMs: number): Promise<string> {
   return await withFolder(async (folder) => {
     const settings = settingsIn(folder);
-    using locks = new DisposableStack();
+    const path = settings.RUNLEDGER_KV;
+    await using process = await Process.start(settings);
+    const load = new Load(0);
+    await using running = startLoad(load, process);
+    await load.reached(300);
     let reads = 0;
-    const result = await interrupted(settings, {
-      begin: () => Promise.resolve(void locks.use(lock(settings.RUNLEDGER_KV))),
-      async meanwhile(load, { url }) {
-        const [lockedMs, acknowledged] = [performance.now(), load.acknowledged];
-        while (performance.now() - lockedMs < lockMs) {
-          reads += Number(await readsSpend(url));
-          await new Promise((resolve) => setTimeout(resolve, 50));
-        }
-        // At most the responses in flight when the lock was acquired.
-        const inFlight = load.acknowledged - acknowledged;
-        assert(inFlight <= 16, "calls were acknowledged while the file was locked");
-      },
-      end: () => Promise.resolve(locks.dispose()),
-      check: ({ refusals }) => assertEquals(Object.keys(refusals), ["storage_unavailable"]),
-      refused: 1,
-    });
-    return `${result}, ${reads} reads answered in ${number(lockMs)} ms`;
+    {
+      using _ = lock(path);
+      const [lockedMs, acknowledged] = [performance.now(), load.acknowledged];
+      while (performance.now() - lockedMs < lockMs) {
+        reads += Number(await readsSpend(process.url));
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      // At most the responses in flight when the lock was acquired.
+      assert(
+        load.acknowledged - acknowledged <= 16,
+        "calls were acknowledged while the file was locked",
+      );
+    }
+    const [freedMs, acknowledged] = [performance.now(), load.acknowledged];
+    await load.until((load) => load.acknowledged > acknowledged);
+    const acceptedIn = msSince(freedMs);
+    await load.reached(acknowledged + 100);
+    await running.stop();
+    assertEquals(Object.keys(load.refusals), ["storage_unavailable"]);
+    await load.resend(accessTo(process));
+    const verified = await stopExact(process, path, [load]);
+    return `${formatCounts(verified)}, ${number(load.refused)} calls refused with 503 and ` +
+      `${reads} reads answered in ${number(lockMs)} ms, accepted again after ${acceptedIn}, exact`;
   });
 }
 
@@ -66,7 +78,8 @@ export async function startOnLockedStore(): Promise<string> {
 }
 
 async function readsSpend(url: string): Promise<boolean> {
-  const status = await statusOf(`${url}/v1/spend`);
-  assert(status === 200 || status === 503, `${status}`);
-  return status === 200;
+  const response = await fetch(`${url}/v1/spend`, { headers: { Authorization: `Bearer ${KEY}` } });
+  await response.body?.cancel();
+  assert(response.status === 200 || response.status === 503, `${response.status}`);
+  return response.status === 200;
 }
