@@ -97,7 +97,7 @@ const EARLIEST = ["begin", "agent", "customer", "feature", "parent"] as const;
 const LATEST = ["end", "status"] as const;
 
 /** A fact of which one candidate counts. */
-type Competing = typeof EARLIEST[number] | typeof LATEST[number];
+export type Competing = Exclude<keyof TraceFacts, "metadata" | "isClosed" | "scopes">;
 
 /** Joins what sets of spans say. */
 export function joinFacts(all: readonly SpanFacts[]): TraceFacts {

@@ -36,8 +36,8 @@ import {
   changeChannel,
   type ChannelChange,
   type ChannelPlan,
-  channelRow,
   endedRows,
+  nextRow,
   queuedRow,
   type QueueOf,
   type QueueRow,
@@ -304,7 +304,7 @@ function changed(
 ): ChannelChange {
   const next = nextMs === null
     ? []
-    : [channelRow(channelWork(health ?? before), team, channel, nextMs, nowMs)];
+    : [nextRow(channelWork(health ?? before), team, channel, nextMs, nowMs)];
   const isNext = next.some(({ key }) => key.join() === due.key.join());
   return {
     health,

@@ -90,7 +90,7 @@ export function wakeRow(team: TeamId, channel: string, atMs: number): KvSet {
 }
 
 /** Returns such a row for the next turn of a channel; one that is due does not wait for a step. */
-export function channelRow(
+export function nextRow(
   kind: ChannelWork,
   team: TeamId,
   channel: string,

@@ -22,9 +22,9 @@ import type { KvSet } from "../writer/group.ts";
 import {
   brokenRows,
   changeChannel,
-  channelRow,
   endedRows,
   NEEDS_SECRET,
+  nextRow,
   queuedRow,
   type QueueOf,
   readDeliveries,
@@ -144,12 +144,12 @@ async function endClaim(
     if (health.claim?.name !== claim.name) return { result: false, change: null };
     const { until, kind } = health.claim;
     // Read before the queue: a turn that leaves a new delivery to this commit changes the row.
-    const lease = await getEntry(store, channelRow(kind, team, channel, until, nowMs).key);
+    const lease = await getEntry(store, nextRow(kind, team, channel, until, nowMs).key);
     const end = await plan(health);
     const nextMs = end.lookAt ?? await nextDueMs({ store, team, channel }, end);
     const next = nextMs === null
       ? []
-      : [channelRow(channelWork(end.health), team, channel, nextMs, nowMs)];
+      : [nextRow(channelWork(end.health), team, channel, nextMs, nowMs)];
     const isNext = next.some(({ key }) => key.join() === lease.key.join());
     return {
       result: true,

@@ -106,7 +106,7 @@ export class AlertWorld {
   /** Rechecks the groups that are due. */
   recheckDue(): void {
     const due = [...this.due.values()].filter(({ at }) => at <= this.nowMs);
-    if (due.length > 0) this.commit({ signals: [], looks: due });
+    if (due.length > 0) this.commit({ signals: [], dueGroups: due });
   }
 
   /** Resolves the open incident of an agent by hand. */

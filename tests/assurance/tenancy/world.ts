@@ -52,7 +52,7 @@ export class World implements AsyncDisposable {
     if (calls.some(([member]) => member === this.observed)) this.#harness.nowMs += PACE_MS;
     await Promise.all(calls.map(([member, step]) => this.#call(member, step)));
     await this.#harness.worker.idle();
-    // Looks of alert rules; what they close is processed too.
+    // Evaluations of alert rules; what they close is processed too.
     await this.#harness.work.idle();
     await this.#harness.worker.idle();
     await this.#harness.work.idle();

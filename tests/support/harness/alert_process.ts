@@ -126,13 +126,13 @@ export class AlertProcess extends StoreProcess {
     );
   }
 
-  /** Looks at all groups that are due. */
+  /** Evaluates all groups that are due. */
   async look(): Promise<void> {
     const due = (await this.due(this.nowMs))
       .filter(({ kind, name }) => kind === "rule" && name.includes(" "));
     for (const { at, name } of due) {
       const [rule = "", ...group] = name.split(" ");
-      await this.change({ signals: [], looks: [{ rule, group: group.join(" "), at }] });
+      await this.change({ signals: [], dueGroups: [{ rule, group: group.join(" "), at }] });
     }
   }
 
@@ -210,7 +210,7 @@ export class AlertProcess extends StoreProcess {
     this.nowMs = nowMs;
     const turn = { nowMs, summarizedToMs: nowMs, absences };
     for (let rounds = 0;; rounds++) {
-      if (rounds > 100) throw new Error("Looks never end");
+      if (rounds > 100) throw new Error("Evaluations never end");
       const due = await this.due(nowMs);
       const handled = this.handlers.filter(({ kind }) => due.some((row) => row.kind === kind));
       if (handled.length === 0) return;

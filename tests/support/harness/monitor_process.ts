@@ -69,7 +69,7 @@ export class MonitorProcess extends StoreProcess {
     await this.runs.finish(TEAM, run(n), { status, finishedAt: atMs }, atMs);
   }
 
-  /** Looks at everything that is due at a time. */
+  /** Evaluates everything that is due at a time. */
   async look(nowMs: number, absences: readonly Absence[] = []): Promise<void> {
     await this.evaluate(await this.due(nowMs), nowMs, absences);
   }

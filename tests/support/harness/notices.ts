@@ -56,7 +56,7 @@ export class NoticesHarness implements AsyncDisposable {
     return new WorkLoop({ store: createWorkStore(store, Infinity), handlers, ...deps });
   }
 
-  /** Looks at the usage as after a change of a run, and sends what is due. */
+  /** Checks the usage as after a change of a run, and sends what is due. */
   async check(loop: WorkLoop = this.loop()): Promise<void> {
     const row = { at: this.nowMs, kind: "quota", team: this.team.id, name: "" } as const;
     await this.store.writer.commit({ sets: [workSet(row)] });

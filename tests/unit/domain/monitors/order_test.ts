@@ -43,7 +43,7 @@ function endOf(monitor: Monitor) {
   return { state, lastArrivalAt, lastOkAt, ...deadlinesOf(monitor), fails: failuresInRow(monitor) };
 }
 
-/** Looks at each of a monitor's deadlines until an instant. */
+/** Evaluates a monitor at each of its deadlines until an instant. */
 function evaluateUntil(watched: Watched, untilMs: number): Watched {
   for (;;) {
     const due = nextDueAt(watched.monitor, watched.monitor.since, 0);

@@ -1,4 +1,4 @@
-/** Looks at incidents: what has expired or was removed leaves them and their messages. */
+/** Work on incidents: what has expired or was removed leaves them and their messages. */
 import { workOf } from "../../../../kv/work/store.ts";
 import { assertEquals } from "@std/assert";
 import type { Incident } from "../../../../domain/alerts/incident.ts";
@@ -39,7 +39,7 @@ async function due(store: Store, toMs: number): Promise<Work[]> {
   return rows.filter(({ kind }) => kind === "incident");
 }
 
-/** Looks at the incidents that are due. */
+/** Does the work on incidents that is due. */
 async function work(h: RetentionHarness): Promise<void> {
   const handler = createIncidentWork({ store: h.store, changes: new TeamCommit(h.store, null) });
   const turn = { nowMs: h.nowMs, absences: [], summarizedToMs: h.nowMs };

@@ -1,4 +1,4 @@
-/** Looks at alert rules: what no outcome of a run reports. */
+/** Evaluation of alert rules: what no outcome of a run reports. */
 import { assertEquals } from "@std/assert";
 import { picodollars } from "../../../../domain/pricing/money.ts";
 import { keys } from "../../../../kv/base/keys.ts";
