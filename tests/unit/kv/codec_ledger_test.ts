@@ -13,7 +13,12 @@ import { HASH_NUMBERS } from "../../../domain/runs/event_ids.ts";
 import { TOOL_NAME_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { rawOf } from "../../../domain/core/raw_json.ts";
 import { cutText } from "../../../domain/core/text.ts";
-import { packRecord, storedShape, unpackRecord } from "../../../kv/base/codec_sums.ts";
+import {
+  packRecord,
+  STORED_SHAPES,
+  storedShape,
+  unpackRecord,
+} from "../../../kv/base/codec_sums.ts";
 import { decodeLedger, encodeLedger } from "../../../kv/base/codec_sums.ts";
 
 import fc from "fast-check";
@@ -99,6 +104,8 @@ Deno.test("codec: a record keeps fields that its shape does not list", () => {
     list: [{ n: "plain" }],
     o: "optional",
   });
+  // No stored row has it: the test of the format may run in the same isolate.
+  STORED_SHAPES.delete("test");
   for (
     const record of [
       { a: null, inner: { cost: 2n ** 80n, other: [1] }, list: [{ n: 1, x: "y" }], more: { b: 1 } },
