@@ -313,7 +313,7 @@ function costOf(outcome: CallOutcome, callHold: Hold, row: RateRow | null): Pico
 const INSUFFICIENT = "insufficient_quota";
 
 /** A call that was answered with another status than 200. */
-type Refusal = Extract<CallOutcome, { readonly kind: "refused" }>;
+export type Refusal = Extract<CallOutcome, { readonly kind: "refused" }>;
 
 /** Returns the reason of a refused call, such as `http_401`. */
 export function refusalReason({ status, code }: Refusal): string {
