@@ -214,8 +214,6 @@ function createCallStores(options: ServiceOptions, shared: Shared, stopping: Abo
   const { environment, region, operatorKey = null } = options;
   const { store, now, commits, ofObjects, ofCalls, rateCards, guard, spend, channels } = shared;
   const { credentials, knownAgents, sender, openChannel, deliveryCounts } = shared;
-  const budgets = createGuardedStore(ofObjects, guard, BUDGETS);
-  const pauses = createGuardedStore(ofObjects, guard, PAUSES);
   const pricesOf = (id: TeamId) => rateCards.current({ id });
   return {
     lineage: createLineageStore(store),
@@ -243,13 +241,11 @@ function createCallStores(options: ServiceOptions, shared: Shared, stopping: Abo
       check: createConfigStore(ofObjects, compilingChecks(store.patterns)),
       judge: createConfigStore(ofObjects, pricedJudges(ofCalls.models.connections, pricesOf)),
       channel: channels,
-      budget: budgets,
-      pause: pauses,
+      budget: createGuardedStore(ofObjects, guard, BUDGETS),
+      pause: createGuardedStore(ofObjects, guard, PAUSES),
     }),
     rulePreviews: createRulePreviews({ store, spend, now }),
     incidents: createIncidentStore(ofObjects),
-    budgets,
-    pauses,
     budgetGroups: createBudgetGroups(spend, now),
     deliveries: createDeliveryStore(store),
     channelTester: createChannelTester({

@@ -1,10 +1,8 @@
 /** Request context, and the dependencies of routes. */
 import type { Context } from "hono";
 import type { OpenIncidents } from "../../domain/alerts/incident.ts";
-import type { BudgetSettings, PauseSettings } from "../../domain/budgets/budget.ts";
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
 import type { JudgeAccount } from "../../domain/judges/account.ts";
-import type { ConfigStore } from "../../domain/config/objects.ts";
 import type { Patterns } from "../../domain/checks/program.ts";
 import type { Body } from "../../domain/core/body.ts";
 import type { Environment } from "../../domain/core/environment.ts";
@@ -169,8 +167,6 @@ export interface AppDeps {
   readonly objects: ObjectStores;
   readonly rulePreviews: RulePreviews;
   readonly incidents: IncidentStore;
-  readonly budgets: ConfigStore<BudgetSettings>;
-  readonly pauses: ConfigStore<PauseSettings>;
   /** Judges runs by budgets and pauses. */
   readonly guard: RunGuard;
   /** Deadlines of checks by the guard. */
