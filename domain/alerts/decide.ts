@@ -18,14 +18,15 @@ import {
   repeatDueAt,
   stateOf,
   thresholdsOf,
-  withResolved,
   withSignal,
 } from "./instance.ts";
 import {
   type AlertSignal,
   groupName,
+  newSignal,
   OTHER,
   outcomeFor,
+  resolvedSignal,
   type SignalSubject,
   type Touched,
   touched,
@@ -228,14 +229,17 @@ class Decision {
     if (known === undefined) return;
     const isNothing = bad.length === 0 && undoneAt === Infinity;
     if (known === null && (isNothing || this.#isSilent(group))) return;
-    if (known !== null || !this.#isFull()) {
+    const hasRoom = known !== null || !this.#isFull();
+    let shared = bad;
+    if (hasRoom || bad.length === 0) {
       const earlier = this.#earlierOf(group, known?.knownFrom ?? Infinity);
-      if (earlier === undefined || this.#count(group, group.signals, earlier)) return;
+      if (earlier === undefined || hasRoom && this.#count(group, group.signals, earlier)) return;
+      if (bad.length === 0) shared = lastBad(group, known, [...earlier, ...group.signals]);
     }
-    if (bad.length === 0) return;
+    if (shared.length === 0) return;
     const { nowMs } = this.#stamp;
     // The shared group ends a day after it was last found, however long the trouble has been there.
-    const signals = bad.map((signal) => ({ ...signal, at: nowMs }));
+    const signals = shared.map((signal) => ({ ...signal, at: nowMs }));
     const counts = this.#countsOf(rule.slug);
     const { since = nowMs, groups = 0 } = counts.overflow ?? {};
     const overflow = { since, groups: groups + signals.length };
@@ -385,7 +389,8 @@ class Decision {
     if (instance === null || instance.incident !== id) return;
     const rule = this.#ruleOf(incident.rule);
     if (rule === null || !isOfRule(instance, rule)) return this.#remove(instance);
-    this.#keep(rule, { ...withResolved(instance, rule, at), incident: null }, instance);
+    const after = withSignal(instance, rule, resolvedSignal(rule, at));
+    this.#keep(rule, { ...after, incident: null }, instance);
   }
 
   /** Ends an instance with its incident. */
@@ -552,4 +557,21 @@ class Decision {
   #fileDue(rule: string, group: string, at: number, isFiled = true): void {
     this.#due.set(`${at} ${groupName(rule, group)}`, { rule, group, at, isFiled });
   }
+}
+
+/** Returns the latest bad outcome of a group, as a signal; none if the group does not fire. */
+function lastBad(
+  { rule, text, group }: Touched,
+  known: AlertInstance | null,
+  signals: readonly AlertSignal[],
+): readonly AlertSignal[] {
+  const before = known !== null && isOfRule(known, rule)
+    ? known
+    : newInstance(rule, { text, group });
+  const after = signals.reduce((instance, signal) => withSignal(instance, rule, signal), before);
+  const { isFiring, count, last } = stateOf(after, rule);
+  if (!isFiring || count === 0 || last === null) return [];
+  const { key, at, run, value, detail } = last;
+  const { kind } = rule.settings.condition;
+  return [newSignal({ kind, key, at, outcome: "bad", run, value, detail })];
 }

@@ -148,18 +148,6 @@ export function withSignal(
   return outcomes === instance.outcomes ? instance : { ...instance, outcomes };
 }
 
-/** Returns an instance whose bad outcomes before an instant open no other incident. */
-export function withResolved(instance: AlertInstance, rule: Rule, at: number): AlertInstance {
-  const { outcomes, text } = instance;
-  const thresholds = limitsOf(text, rule.settings);
-  if (thresholds === null) {
-    return { ...instance, outcomes: { ...outcomes, base: { ...outcomes.base, count: 0 } } };
-  }
-  // Its key is behind those of runs of the same instant.
-  const outcome: Outcome = { at, key: "~", kind: "resolved", run: null, value: null, detail: null };
-  return { ...instance, outcomes: addOutcome(outcomes, outcome, stepOf(thresholds)) };
-}
-
 function outcomesWith(
   { outcomes, text }: AlertInstance,
   rule: Rule,
@@ -171,14 +159,19 @@ function outcomesWith(
   if (kind === "none") return removeOutcome(outcomes, key);
   const detail = words === undefined ? signal.detail : words;
   const outcome: Outcome = { at, key, kind: kindOf(signal, kind), run, value, detail };
-  if (thresholds !== null) return addOutcome(outcomes, outcome, stepOf(thresholds));
+  if (thresholds !== null) {
+    const isKnown = kind === "resolved" &&
+      outcomes.kept.some((known) => known.kind === kind && known.at >= at);
+    return isKnown ? outcomes : addOutcome(outcomes, outcome, stepOf(thresholds));
+  }
+  if (kind === "resolved") return { ...outcomes, base: { ...outcomes.base, count: 0 } };
   if (kind === "bad") return withBad(outcomes, outcome);
   // A monitor that is up again says nothing about the others of its group.
   return withGood(outcomes, outcome, signal.kind !== "missed");
 }
 
 function kindOf({ kind, detail }: AlertSignal, outcome: AlertSignal["outcome"]): Outcome["kind"] {
-  if (outcome !== "bad") return "good";
+  if (outcome !== "bad") return outcome === "resolved" ? outcome : "good";
   return kind === "missed" && (detail === "missed" || detail === "overrun") ? detail : "bad";
 }
 

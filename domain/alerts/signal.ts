@@ -184,9 +184,10 @@ export interface AlertSignal {
   readonly at: number;
   /**
    * `bad`: the condition is true; `good`: it is false; `none`: neither, which removes an earlier
-   * outcome of the key; `paused`: as good, and resolves at once.
+   * outcome of the key; `paused`: as good, and resolves at once; `resolved`: a user resolved the
+   * incident of those before, which open no other.
    */
-  readonly outcome: "bad" | "good" | "none" | "paused";
+  readonly outcome: "bad" | "good" | "none" | "paused" | "resolved";
   /** Arrival of the good outcome of the key that this replaces, unix milliseconds; absent for none. */
   readonly undoneAt?: number;
   /** The run that it is about; null for none. */
@@ -214,6 +215,12 @@ export function newSignal(
     error: null,
     ...signal,
   };
+}
+
+/** Returns the signal of a user who resolves the incident of a group. */
+export function resolvedSignal({ settings: { condition } }: Rule, at: number): AlertSignal {
+  // Its key is behind those of runs of the same instant.
+  return newSignal({ kind: condition.kind, key: "~", at, outcome: "resolved" });
 }
 
 /** Returns the outcome of a signal for a rule: one that the rule does not count is none. */

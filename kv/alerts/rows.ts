@@ -11,9 +11,15 @@ import {
   type AlertRows,
   decideAlerts,
   type LackingRows,
+  type LateGroup,
 } from "../../domain/alerts/decide.ts";
 import { type AlertInstance, firstReviewAt } from "../../domain/alerts/instance.ts";
-import { type AlertSignal, groupName } from "../../domain/alerts/signal.ts";
+import {
+  type AlertSignal,
+  groupName,
+  groupOf,
+  resolvedSignal,
+} from "../../domain/alerts/signal.ts";
 import type { Incident, StampSource } from "../../domain/alerts/incident.ts";
 import type { RuleOverflow, TeamCounts } from "../../domain/alerts/rule.ts";
 import type { Severity } from "../../domain/channels/message.ts";
@@ -236,7 +242,8 @@ async function readLacking(
   for (const [i, [name]] of groups.entries()) rows.instances.set(name, instances[i] ?? null);
   for (const [i, id] of ids.entries()) rows.incidents.set(id, decodeIncident(incidents[i]?.value));
   for (const [name, group] of lacking.earlier) {
-    rows.earlier.set(name, await earlierOutcomes(store, team, group, changing));
+    const signals = await earlierOutcomes(store, team, group, changing);
+    rows.earlier.set(name, [...signals, ...await resolvedBefore(store, team, group, signals)]);
   }
   for (const [name, signals] of lacking.unpriced) {
     rows.unpriced.set(name, await wereUnpriced(store, team, signals));
@@ -244,6 +251,30 @@ async function readLacking(
   for (const run of lacking.errors) {
     rows.errors.set(run, await readError(store, team, run, heads.get(run)));
   }
+}
+
+/**
+ * Returns the signal of the user who resolved an incident of bad signals last; none if nobody did. A
+ * group without an instance does not know of it.
+ */
+async function resolvedBefore(
+  store: Store,
+  team: TeamId,
+  { rule, subject }: LateGroup,
+  signals: readonly AlertSignal[],
+): Promise<readonly AlertSignal[]> {
+  const runs = signals.flatMap(({ outcome, run }) =>
+    outcome === "bad" && run !== null ? [run] : []
+  );
+  const named = await getAll(store, runs.map((run) => keys.runIncidents(team, run)));
+  const ids = new Set(named.flatMap(({ value }) => value as readonly string[] | null ?? []));
+  // Ids begin with their time.
+  const latest = [...ids].sort().slice(-INCIDENTS_PER_RUN_MAX);
+  const { text } = groupOf(rule.settings.groupBy, subject);
+  const times = (await readIncidents(store, team, latest))
+    .filter((incident) => incident.rule === rule.slug && incident.groupText === text)
+    .flatMap(({ resolvedBy, resolvedAt }) => resolvedBy === "hand" ? resolvedAt ?? [] : []);
+  return times.length === 0 ? [] : [resolvedSignal(rule, Math.max(...times))];
 }
 
 /**

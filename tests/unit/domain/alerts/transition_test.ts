@@ -2,7 +2,13 @@
 import { assertEquals } from "@std/assert";
 import type { Channel, ChannelSettings } from "../../../../domain/channels/channel.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
-import { type AlertSignal, groupOf, isMuted, OTHER } from "../../../../domain/alerts/signal.ts";
+import {
+  type AlertSignal,
+  groupOf,
+  isMuted,
+  OTHER,
+  resolvedSignal,
+} from "../../../../domain/alerts/signal.ts";
 import {
   type Incident,
   type TimelineEntry,
@@ -14,7 +20,6 @@ import {
   isStored,
   newInstance,
   stateOf,
-  withResolved,
   withSignal,
 } from "../../../../domain/alerts/instance.ts";
 import { missedSignals } from "../../../../domain/alerts/signal_sources.ts";
@@ -162,7 +167,10 @@ Deno.test("after it was resolved by hand, the next bad outcome opens another inc
     ...{ at: 9, what: "resolved", resolvedBy: "hand" },
     ...made,
   } as TimelineEntry);
-  history.instance = { ...withResolved(history.instance, history.rule, 9), incident: null };
+  history.instance = {
+    ...withSignal(history.instance, history.rule, resolvedSignal(history.rule, 9)),
+    incident: null,
+  };
   assertEquals([3, 8].map((n) => history.signal(n, "bad")), [null, null]);
   assertEquals(history.signal(10, "bad"), "opened");
   assertEquals([history.incident?.count, history.incident?.runs], [1, ["run_10" as RunId]]);
