@@ -24,7 +24,18 @@ import fc from "fast-check";
 /** A step of one of two processes, some minutes after the step before. */
 const step = fc.record({
   what: fc.constantFrom(
-    ...["success", "failed", "cancelled", "work", "work", "look", "look", "put", "pause", "resume"],
+    ...[
+      "success",
+      "failed",
+      "cancelled",
+      "work",
+      "work",
+      "evaluate",
+      "evaluate",
+      "put",
+      "pause",
+      "resume",
+    ],
   ),
   process: fc.nat(1),
   minutes: fc.constantFrom(1, 5, 20, 61),
@@ -68,11 +79,11 @@ async function take(
     case "work":
       await here.work();
       return model.apply(addOutcomes(model.monitor, model.waiting.splice(0)));
-    case "look": {
+    case "evaluate": {
       const oldest = model.waiting[0]?.at ?? Infinity;
       const turn = { nowMs, absences: [], summarizedToMs: Math.min(nowMs, oldest - 1) };
       const rows = await here.due(turn.summarizedToMs);
-      await here.looks.handle(rows, turn, new AbortController().signal);
+      await here.handler.handle(rows, turn, new AbortController().signal);
       return model.apply(rows.length === 0 ? null : evaluateMonitor(model.monitor, turn));
     }
     case "put": {

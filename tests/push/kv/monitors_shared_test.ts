@@ -14,7 +14,7 @@ const DENOKV = await denokvCommand();
 /** Missed deadlines and outcomes after them. */
 const ROUNDS = 5;
 
-/** Lets both processes look at each deadline at once; fails unless each makes one change. */
+/** Lets both processes evaluate each deadline at once; fails unless each makes one change. */
 async function assertOneChange(url: string): Promise<void> {
   const stores: OpenStore[] = [];
   try {
@@ -49,14 +49,14 @@ async function playRounds([one, other]: [OpenStore, OpenStore]): Promise<void> {
   assertEquals((await there.due()).map(({ at }) => at), [NOON + (ROUNDS * 100 + 60) * MINUTE]);
 }
 
-KvServer.test("monitors over a shared KV: looks of two processes, with lost answers, make one change", async (server) => {
+KvServer.test("monitors over a shared KV: evaluations by two processes, with lost answers, make one change", async (server) => {
   await asKvClient(async () => (await openStore(server.url(), new Memory())).close());
   server.knobs.answer = () => server.counts.commits % 4 === 0 ? "lost" : "sent";
   await assertOneChange(server.url());
 });
 
 Deno.test({
-  name: "monitors over denokv: looks of two processes make one change",
+  name: "monitors over denokv: evaluations by two processes make one change",
   ignore: DENOKV === null,
   fn: () =>
     withFolder(async (folder) => {

@@ -1,4 +1,4 @@
-/** A process that judges runs and counts their signals, and looks at what is due. */
+/** A process that judges runs and counts their signals, and evaluates what is due. */
 import { kindName } from "../../../domain/alerts/signal.ts";
 import { createStamps, type Incident } from "../../../domain/alerts/incident.ts";
 import type { AlertInstance } from "../../../domain/alerts/instance.ts";
@@ -127,7 +127,7 @@ export class AlertProcess extends StoreProcess {
   }
 
   /** Evaluates all groups that are due. */
-  async look(): Promise<void> {
+  async evaluate(): Promise<void> {
     const due = (await this.due(this.nowMs))
       .filter(({ kind, name }) => kind === "rule" && name.includes(" "));
     for (const { at, name } of due) {
@@ -199,13 +199,13 @@ export class AlertProcess extends StoreProcess {
     await this.file(kindName("quota"));
   }
 
-  /** Files a look at a rule. */
+  /** Files an evaluation of a rule. */
   async file(name: string): Promise<void> {
     const row = { at: this.nowMs, kind: "rule", team: TEAM.id, name } as const;
     await this.store.writer.commit({ sets: [workSet(row)] });
   }
 
-  /** Moves the clock and looks at everything that is due, until nothing is. */
+  /** Moves the clock and evaluates everything that is due, until nothing is. */
   async until(nowMs: number, absences: readonly Absence[] = []): Promise<void> {
     this.nowMs = nowMs;
     const turn = { nowMs, summarizedToMs: nowMs, absences };

@@ -1,4 +1,4 @@
-/** A process that stores monitors and looks at them. */
+/** A process that stores monitors and evaluates them. */
 import type { Absence, Work, WorkHandler, WorkTime } from "../../../domain/work/work.ts";
 import type { Flip, MonitorSettings } from "../../../domain/monitors/monitor.ts";
 import type { Team } from "../../../domain/teams/team.ts";
@@ -35,7 +35,7 @@ export class MonitorProcess extends StoreProcess {
   static readonly test = overStore<MonitorProcess>((store) => new MonitorProcess(store));
 
   readonly monitors: MonitorStore;
-  readonly looks: WorkHandler;
+  readonly handler: WorkHandler;
   readonly agents: AgentStore;
 
   constructor(store: Store) {
@@ -46,7 +46,7 @@ export class MonitorProcess extends StoreProcess {
       region: "eu",
       environment: this.environment,
     });
-    this.looks = createMonitorWork({ store, changes: this.updater });
+    this.handler = createMonitorWork({ store, changes: this.updater });
     const known = new KnownAgents(store.memory, TIMERS.now);
     this.agents = createAgentStore(store, known, createArchiveCommit(store, this.updater));
   }
@@ -70,11 +70,11 @@ export class MonitorProcess extends StoreProcess {
   }
 
   /** Evaluates everything that is due at a time. */
-  async look(nowMs: number, absences: readonly Absence[] = []): Promise<void> {
+  async evaluateDue(nowMs: number, absences: readonly Absence[] = []): Promise<void> {
     await this.evaluate(await this.due(nowMs), nowMs, absences);
   }
 
-  /** Looks at rows at a time. */
+  /** Evaluates the monitors of rows at a time. */
   async evaluate(
     rows: readonly Work[],
     nowMs: number,
@@ -83,7 +83,7 @@ export class MonitorProcess extends StoreProcess {
     const turn: WorkTime = { nowMs, absences, summarizedToMs: nowMs };
     const teams = Map.groupBy(rows, ({ team }) => team);
     for (const rows of teams.values()) {
-      await this.looks.handle(rows, turn, new AbortController().signal);
+      await this.handler.handle(rows, turn, new AbortController().signal);
     }
   }
 

@@ -26,18 +26,18 @@ const TURN = { waits: true, isFirst: false };
 const TEAM = "team" as TeamId;
 const OTHER = "other" as TeamId;
 
-/** A loop of one process, whose looks remove their rows. */
+/** A loop of one process, whose turns remove their rows. */
 class LoopHarness implements AsyncDisposable {
-  readonly looks: { readonly names: readonly string[]; readonly turn: WorkTime }[] = [];
+  readonly turns: { readonly names: readonly string[]; readonly turn: WorkTime }[] = [];
   readonly log: string[] = [];
   readonly loop: WorkLoop;
-  /** Rows whose look throws. */
+  /** Rows whose turn throws. */
   readonly faulty = new Set<string>();
   /** Number of rows that this process removed. */
   removed = 0;
 
   constructor(readonly store: OpenStore, readonly world: { nowMs: number }) {
-    const handler: WorkHandler = { kind: "idle", handle: (rows, turn) => this.#look(rows, turn) };
+    const handler: WorkHandler = { kind: "idle", handle: (rows, turn) => this.#handle(rows, turn) };
     this.loop = new WorkLoop({
       store: createWorkStore(store, MINUTE),
       handlers: [handler],
@@ -47,10 +47,10 @@ class LoopHarness implements AsyncDisposable {
     this.loop.start();
   }
 
-  async #look(rows: readonly Work[], turn: WorkTime): Promise<readonly Work[]> {
+  async #handle(rows: readonly Work[], turn: WorkTime): Promise<readonly Work[]> {
     const bad = rows.find(({ name }) => this.faulty.has(name));
     if (bad !== undefined) throw new Error(`bad ${bad.name}`);
-    this.looks.push({ names: rows.map(({ name }) => name), turn });
+    this.turns.push({ names: rows.map(({ name }) => name), turn });
     await Promise.all(rows.map(async (row) => {
       const entry = await getEntry(this.store, workKey(row));
       if (entry.versionstamp === null) return;
@@ -60,9 +60,9 @@ class LoopHarness implements AsyncDisposable {
     return [];
   }
 
-  /** Names that were looked at, in order. */
+  /** Names that had their turn, in order. */
   names(): readonly string[] {
-    return this.looks.flatMap(({ names }) => names);
+    return this.turns.flatMap(({ names }) => names);
   }
 
   async at(nowMs: number): Promise<void> {
@@ -88,7 +88,7 @@ function rowsOf(temp: TempStore): Promise<Deno.KvKey[]> {
   return temp.keysBelow(keys.work());
 }
 
-TempStore.test("work: a row is looked at once it is due and all calls before it are summarized", async (temp) => {
+TempStore.test("work: a row has its turn once it is due and all calls before it are summarized", async (temp) => {
   await using shop = new LoopHarness(temp.store, { nowMs: NOON });
   await file(temp.store, [{ name: "b", at: NOON + 1 }, { name: "a", at: NOON }]);
   await shop.at(NOON + 1_999);
@@ -108,7 +108,7 @@ TempStore.test("work: a row is looked at once it is due and all calls before it 
   assertEquals(busy.names(), ["b", "c"]);
 });
 
-TempStore.test("work: a look that fails is postponed alone, longer each time, and logged once", async (temp) => {
+TempStore.test("work: a turn that fails is postponed alone, longer each time, and logged once", async (temp) => {
   await using shop = new LoopHarness(temp.store, { nowMs: NOON });
   shop.faulty.add("bad");
   await file(temp.store, ["a", "bad", "c", "d"].map((name) => ({ name })));
@@ -136,11 +136,11 @@ TempStore.test("work: 10,000 rows of one team delay another team by one turn at 
   await file(temp.store, [...many, { team: OTHER, name: "other", at: NOON + 20_000 }]);
   await using shop = new LoopHarness(temp.store, { nowMs: NOON + MINUTE });
   await shop.loop.idle();
-  const at = shop.looks.findIndex(({ names }) => names.includes("other"));
-  assert(at <= 1, `${at} looks before the other team's`);
+  const at = shop.turns.findIndex(({ names }) => names.includes("other"));
+  assert(at <= 1, `${at} turns before the other team's`);
   assertEquals(new Set(shop.names()).size, 10_001);
-  const limit = Math.max(...shop.looks.map(({ names }) => names.length));
-  assert(limit <= 500, `${limit} rows in one look`);
+  const limit = Math.max(...shop.turns.map(({ names }) => names.length));
+  assert(limit <= 500, `${limit} rows in one turn`);
 });
 
 TempStore.test("work: an absence is known after a restart, and nothing is written while no row waits", async (temp) => {
@@ -166,7 +166,7 @@ TempStore.test("work: an absence is known after a restart, and nothing is writte
     world.nowMs = absence.untilMs;
     await using shop = new LoopHarness(temp.store, world);
     await shop.loop.idle();
-    assertEquals(shop.looks.map(({ turn }) => turn.absences), [[absence]]);
+    assertEquals(shop.turns.map(({ turn }) => turn.absences), [[absence]]);
     // Without rows the time is no absence.
     await shop.at(world.nowMs + 1_000);
     const version = await noted();
@@ -174,7 +174,7 @@ TempStore.test("work: an absence is known after a restart, and nothing is writte
     assertEquals(await noted(), version);
     await file(temp.store, [{ name: "b", at: world.nowMs - 2_000 }]);
     await shop.loop.idle();
-    assertEquals(shop.looks.at(-1)?.turn.absences, [absence]);
+    assertEquals(shop.turns.at(-1)?.turn.absences, [absence]);
   }
 });
 
@@ -188,7 +188,7 @@ TempStore.test("work: the time since a row was filed is an absence, also if no t
   world.nowMs = NOON + 10 * MINUTE;
   await using shop = new LoopHarness(temp.store, world);
   await shop.loop.idle();
-  const absences = shop.looks.map(({ turn }) => turn.absences);
+  const absences = shop.turns.map(({ turn }) => turn.absences);
   assertEquals(absences, [[{ fromMs: NOON, untilMs: world.nowMs }]]);
 });
 
@@ -200,7 +200,7 @@ TempStore.test("work: a clock that is set back lets rows wait", async (temp) => 
   assertEquals(shop.names(), []);
   for (let s = 0; s <= 62; s++) await shop.at(NOON + s * 1_000);
   assertEquals(shop.names(), ["a"]);
-  assertEquals(shop.looks[0]?.turn.absences, [
+  assertEquals(shop.turns[0]?.turn.absences, [
     { fromMs: NOON - 60 * MINUTE, untilMs: NOON },
   ]);
 });

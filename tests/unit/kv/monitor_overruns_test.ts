@@ -44,7 +44,7 @@ TempStore.test("overruns: each open run counts once, at its opening plus the lim
   );
   await open(here, 3, NOON + 2 * MINUTE);
   await open(here, 4, NOON + 3 * MINUTE, 0, "b");
-  for (let minute = 2; minute < 20; minute++) await here.look(NOON + minute * MINUTE);
+  for (let minute = 2; minute < 20; minute++) await here.evaluateDue(NOON + minute * MINUTE);
   assertEquals(await overruns(here), [[run(2), 11], [run(3), 12]]);
   assertEquals(await here.flips(), ["0 none>up created", "11 up>down overrun"]);
 });
@@ -59,13 +59,13 @@ TempStore.test("overruns: a run that ends in time, or whose opening arrived late
     NOON + 9 * MINUTE,
   );
   await open(here, 3, NOON + 2 * MINUTE);
-  await here.look(NOON + 13 * MINUTE);
-  await here.look(NOON + 14 * MINUTE);
+  await here.evaluateDue(NOON + 13 * MINUTE);
+  await here.evaluateDue(NOON + 14 * MINUTE);
   // It started before a run that is counted already.
   await open(here, 4, NOON + 1 * MINUTE, 14 * MINUTE);
-  await here.look(NOON + 20 * MINUTE);
+  await here.evaluateDue(NOON + 20 * MINUTE);
   assertEquals(await overruns(here), [[run(3), 12]]);
-  await here.look(NOON + 30 * MINUTE);
+  await here.evaluateDue(NOON + 30 * MINUTE);
   assertEquals(await overruns(here), [[run(3), 12], [run(4), 25]]);
 });
 
@@ -77,7 +77,7 @@ TempStore.test("overruns: open runs of other agents do not hide one", async (tem
   for (let n = 60; n < 90; n++) await here.close(n, NOON + n);
   await here.work();
   await open(here, 2, NOON + 1 * MINUTE);
-  await here.look(NOON + HOUR - MINUTE);
+  await here.evaluateDue(NOON + HOUR - MINUTE);
   assertEquals(await overruns(here), [[run(2), 11]]);
 });
 
@@ -85,9 +85,9 @@ TempStore.test("overruns: a run that was opened late does not hide one that star
   const here = await monitored(temp);
   await open(here, 2, NOON + 2 * MINUTE);
   await open(here, 3, NOON + 1 * MINUTE, 8 * MINUTE);
-  for (let minute = 9; minute < 16; minute++) await here.look(NOON + minute * MINUTE);
+  for (let minute = 9; minute < 16; minute++) await here.evaluateDue(NOON + minute * MINUTE);
   assertEquals(await overruns(here), [[run(2), 12]]);
-  for (let minute = 16; minute < 25; minute++) await here.look(NOON + minute * MINUTE);
+  for (let minute = 16; minute < 25; minute++) await here.evaluateDue(NOON + minute * MINUTE);
   assertEquals(await overruns(here), [[run(2), 12], [run(3), 19]]);
   assertEquals(await here.flips(), ["0 none>up created", "12 up>down overrun"]);
 });

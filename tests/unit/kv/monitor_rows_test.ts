@@ -41,7 +41,7 @@ Deno.test("monitor rows: a process killed before or after the commit of a flip l
     await killed.evaluate(rows, NOON + 2 * HOUR).then(() => assert(false), () => {});
     // The next process looks at what is due, and at the rows of the killed one.
     const next = new MonitorProcess(temp.store);
-    await next.look(NOON + 3 * HOUR);
+    await next.evaluateDue(NOON + 3 * HOUR);
     await next.evaluate(rows, NOON + 3 * HOUR);
     assertEquals(await next.flips(), [
       "0 none>up created",
@@ -86,7 +86,7 @@ MonitorProcess.test("monitor rows: a postponed row and the monitor's own are one
     sets: [{ key: keys.workRow(moved.at, "monitor", TEAM.id, "a"), value: 1 }],
   });
   assertEquals((await verifyStore(here.store)).differences, []);
-  await here.look(moved.at);
+  await here.evaluateDue(moved.at);
   assertEquals(await here.due(), [{ ...row, at: NOON + HOUR + 10 * MINUTE, failures: 0 }]);
 });
 
@@ -110,7 +110,7 @@ MonitorProcess.test("monitor rows: monitors with the longest names are looked at
       ],
     });
   }
-  await here.look(NOON + 2 * HOUR);
+  await here.evaluateDue(NOON + 2 * HOUR);
   for (const agent of names) assertEquals((await here.read(agent))?.state, "down");
   assertEquals(await here.due(), []);
 });
@@ -126,7 +126,7 @@ RetentionHarness.test("monitor rows: a deleted customer leaves no trace in them"
   await here.runs.finish(team, run(1), { status: "failed", finishedAt: NOON + 1 }, NOON + 1);
   await open(2, "acme-secret");
   await here.work();
-  await here.look(NOON + HOUR);
+  await here.evaluateDue(NOON + HOUR);
   await archive.deletions.deleteCustomer(team, "acme-secret", "key");
   await archive.deleteAll();
   const texts: string[] = [];
@@ -209,7 +209,7 @@ MonitorProcess.test("monitor rows: neither an open run nor the end of a pause re
   const at = NOON + 4 * MINUTE;
   await here.runs.finish(TEAM, run(2), { status: "success", finishedAt: at }, at);
   await here.work();
-  await here.look(NOON + 2 * HOUR);
+  await here.evaluateDue(NOON + 2 * HOUR);
   await change(false, NOON + 3 * HOUR);
   assertEquals(await here.flips(), [
     "0 none>up created",
@@ -273,7 +273,7 @@ MonitorProcess.test("monitor rows: an absence that began before an uptime is no 
   await here.work();
   await here.put();
   const absence = { fromMs: NOON + MINUTE, untilMs: NOON + 90 * DAY };
-  await here.look(absence.untilMs, [absence]);
+  await here.evaluateDue(absence.untilMs, [absence]);
   const fromMs = absence.untilMs - 30 * DAY;
   const flips = (await here.monitors.flipsOf(TEAM, ["a"], fromMs, 9)).get("a") ?? [];
   assertEquals(flips.map(({ to }) => to), ["unknown"]);

@@ -17,7 +17,7 @@ MonitorProcess.test("monitors: outcomes of one commit are one row, and move no r
   const monitor = await here.read();
   assertEquals(monitor?.lastArrivalAt, NOON + 7 * MINUTE);
   assertEquals(await here.due(), before);
-  await here.look(NOON + HOUR);
+  await here.evaluateDue(NOON + HOUR);
   assertEquals((await here.due()).map(({ at }) => at), [NOON + HOUR + 7 * MINUTE]);
   assertEquals(await here.flips(), ["0 none>up created"]);
 });
@@ -57,8 +57,8 @@ TempStore.test("monitors: no outcome is lost between changes by several processe
     await Promise.all([
       here.work(),
       there.put({ ...HOURLY, graceSeconds: 60 * n }, NOON + n * MINUTE),
-      here.look(NOON + n * MINUTE),
-      there.look(NOON + n * MINUTE),
+      here.evaluateDue(NOON + n * MINUTE),
+      there.evaluateDue(NOON + n * MINUTE),
     ]);
   }
   const monitor = await there.read();
@@ -143,10 +143,10 @@ MonitorProcess.test("monitors: an archive pauses in its commit, and a restoratio
     });
   await change(true, NOON + MINUTE);
   assertEquals([(await here.read())?.state, await here.due()], ["paused", []]);
-  await here.look(NOON + 3 * HOUR);
+  await here.evaluateDue(NOON + 3 * HOUR);
   const until = { untilMs: NOON + 3.5 * HOUR, isSticky: false };
   await here.monitors.pause(TEAM, "a", until, { by: "key_1", at: NOON + 3 * HOUR });
-  await here.look(NOON + 3.9 * HOUR);
+  await here.evaluateDue(NOON + 3.9 * HOUR);
   assertEquals((await here.read())?.state, "paused", "a pause does not end while archived");
   await change(false, NOON + 4 * HOUR);
   assertEquals(await here.flips(), [

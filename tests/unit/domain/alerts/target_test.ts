@@ -1,11 +1,11 @@
-/** Names of looks, and periods of spend. */
+/** Names of evaluations, and periods of spend. */
 import { assertEquals } from "@std/assert";
 import { spendPeriodOf } from "../../../../domain/alerts/instance.ts";
 import { groupName, kindName, targetOf } from "../../../../domain/alerts/signal.ts";
 import { RULE_KINDS } from "../../../../domain/alerts/rule.ts";
 import { formatInstant, parseInstant } from "../../../../domain/core/time.ts";
 
-Deno.test("looks: each name asks for one look", () => {
+Deno.test("evaluations: each name asks for one", () => {
   for (const kind of RULE_KINDS) assertEquals(targetOf(kindName(kind)), { of: "kind", kind });
   assertEquals(targetOf("quota"), { of: "rule", rule: "quota" });
   assertEquals(targetOf(groupName("a.b", "x *y z")), { of: "group", rule: "a.b", group: "x *y z" });

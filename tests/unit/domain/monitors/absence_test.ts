@@ -7,7 +7,7 @@ const gap = (from: number, until: number) => [{ fromMs: T0 + from, untilMs: T0 +
 
 Deno.test("absence: a deadline inside is postponed by its length and one grace", () => {
   const away = gap(50 * MINUTE, 60 * MINUTE);
-  const watched = new Watched(created()).look(T0 + 60 * MINUTE, away);
+  const watched = new Watched(created()).evaluate(T0 + 60 * MINUTE, away);
   assertEquals(short(watched.flips), ["3000 up>unknown absence"]);
   assertEquals(watched.flips[0]?.until, T0 + HOUR);
   assertEquals(nextDueAt(watched.monitor, T0 + HOUR, 0), T0 + 70 * MINUTE);
@@ -15,30 +15,30 @@ Deno.test("absence: a deadline inside is postponed by its length and one grace",
     expectedAt: T0 + HOUR,
     downAfter: T0 + 80 * MINUTE,
   });
-  watched.look(T0 + 90 * MINUTE, away);
+  watched.evaluate(T0 + 90 * MINUTE, away);
   assertEquals(short(watched.flips).slice(1), ["4200 up>late expected", "4800 late>down missed"]);
 });
 
 Deno.test("absence: a long one excuses 15 minutes and one grace", () => {
-  const watched = new Watched(created()).look(T0 + 9 * HOUR, gap(30 * MINUTE, 9 * 60 * MINUTE));
+  const watched = new Watched(created()).evaluate(T0 + 9 * HOUR, gap(30 * MINUTE, 9 * 60 * MINUTE));
   assertEquals(deadlinesOf(watched.monitor).downAfter, T0 + 9 * HOUR + 25 * MINUTE);
 });
 
 Deno.test("absence: only the grace of a late one may end inside", () => {
-  const watched = new Watched(created()).look(T0 + HOUR);
-  watched.look(T0 + 75 * MINUTE, gap(65 * MINUTE, 75 * MINUTE));
+  const watched = new Watched(created()).evaluate(T0 + HOUR);
+  watched.evaluate(T0 + 75 * MINUTE, gap(65 * MINUTE, 75 * MINUTE));
   assertEquals(short(watched.flips), ["3600 up>late expected", "3900 late>unknown absence"]);
-  watched.look(T0 + 95 * MINUTE - 1);
+  watched.evaluate(T0 + 95 * MINUTE - 1);
   assertEquals(watched.monitor.state, "late");
-  watched.look(T0 + 95 * MINUTE);
+  watched.evaluate(T0 + 95 * MINUTE);
   assertEquals(short(watched.flips).at(-1), "5700 late>down missed");
 });
 
 Deno.test("absence: a deadline outside is not postponed, and the row is written once", () => {
   const away = gap(10 * MINUTE, 20 * MINUTE);
-  const watched = new Watched(created()).look(T0 + HOUR, away).look(T0 + HOUR, away);
+  const watched = new Watched(created()).evaluate(T0 + HOUR, away).evaluate(T0 + HOUR, away);
   assertEquals(short(watched.flips), ["600 up>unknown absence", "3600 up>late expected"]);
-  watched.add(outcome(T0 + HOUR + MINUTE, "good")).look(T0 + 2 * HOUR, away);
+  watched.add(outcome(T0 + HOUR + MINUTE, "good")).evaluate(T0 + 2 * HOUR, away);
   assertEquals(watched.flips.filter(({ to }) => to === "unknown").length, 1);
 });
 
@@ -51,7 +51,7 @@ Deno.test("absence: neither a new nor a paused monitor shows it, nor one that wa
   assertEquals([shown?.at, shown?.until], [T0, T0 + MINUTE]);
 });
 
-Deno.test("look: a deadline waits for the calls that arrived before it", () => {
+Deno.test("evaluation: a deadline waits for the calls that arrived before it", () => {
   const behind = { nowMs: T0 + 2 * HOUR, absences: [], summarizedToMs: T0 + HOUR - 1 };
   const { monitor, flips } = evaluateMonitor(created(), behind);
   assertEquals(flips, []);

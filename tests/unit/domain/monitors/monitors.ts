@@ -71,7 +71,7 @@ export class Watched {
     return this.do(addOutcomes(this.monitor, outcomes));
   }
 
-  look(nowMs: number, absences: readonly { fromMs: number; untilMs: number }[] = []): this {
+  evaluate(nowMs: number, absences: readonly { fromMs: number; untilMs: number }[] = []): this {
     return this.do(evaluateMonitor(this.monitor, turn(nowMs, absences)));
   }
 }

@@ -48,11 +48,11 @@ function evaluateUntil(watched: Watched, untilMs: number): Watched {
   for (;;) {
     const due = nextDueAt(watched.monitor, watched.monitor.since, 0);
     if (due === null || due > untilMs) return watched;
-    watched.look(due);
+    watched.evaluate(due);
   }
 }
 
-/** Counts outcomes in the order of their arrival, with each look in time. */
+/** Counts outcomes in the order of their arrival, with each evaluation in time. */
 function inOrder(monitor: Monitor, sent: readonly Outcome[], untilMs = END): Watched {
   const watched = new Watched(monitor);
   for (const each of sent.toSorted((a, b) => a.at - b.at)) {
@@ -61,7 +61,7 @@ function inOrder(monitor: Monitor, sent: readonly Outcome[], untilMs = END): Wat
   return evaluateUntil(watched, untilMs);
 }
 
-Deno.test("outcomes: with looks in time, each change is one flip, in order", () => {
+Deno.test("outcomes: with evaluations in time, each change is one flip, in order", () => {
   fc.assert(
     fc.property(outcomes(60), thresholds, (sent, limits) => {
       const { flips, monitor } = inOrder(created(limits), sent);
@@ -73,14 +73,14 @@ Deno.test("outcomes: with looks in time, each change is one flip, in order", () 
       }
       assertEquals([monitor.state, monitor.since], [state, since]);
       // Nothing changes when all of it comes again.
-      const again = new Watched(monitor).add(...sent).look(Math.max(since, END));
+      const again = new Watched(monitor).add(...sent).evaluate(Math.max(since, END));
       assertEquals([again.flips, endOf(again.monitor)], [[], endOf(monitor)]);
     }),
     { numRuns: 500 },
   );
 });
 
-Deno.test("outcomes: one that is counted after the look that missed it ends as if in time", () => {
+Deno.test("outcomes: one that is counted after the evaluation that missed it ends as if in time", () => {
   // With higher thresholds only the latest missed run is corrected.
   const delays = fc.array(fc.integer({ min: 0, max: 180 }), { minLength: 20, maxLength: 20 });
   fc.assert(
@@ -100,9 +100,10 @@ Deno.test("outcomes: one that is counted after the look that missed it ends as i
 
 Deno.test("outcomes: a late arrival moves the missed run before a later arrival", () => {
   const [first, second] = [outcome(T0 + 30 * MINUTE, "good"), outcome(T0 + 3 * HOUR, "good")];
-  const late = new Watched(created({ recoveryThreshold: 2 })).look(T0 + 2 * HOUR).add(second).add(
-    first,
-  );
+  const late = new Watched(created({ recoveryThreshold: 2 })).evaluate(T0 + 2 * HOUR).add(second)
+    .add(
+      first,
+    );
   assertEquals([late.monitor.state, missedAt(late.monitor)], ["down", T0 + 100 * MINUTE]);
   // One that leaves no time without a run takes it back.
   late.add(outcome(T0 + 90 * MINUTE, "good"), outcome(T0 + 140 * MINUTE, "good"));

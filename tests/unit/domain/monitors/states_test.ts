@@ -45,18 +45,18 @@ Deno.test("monitor: a new one stays new until an outcome", () => {
 Deno.test("monitor: it is late and down at the instants of its deadlines", () => {
   const watched = new Watched(created());
   assertEquals(nextDueAt(watched.monitor, T0, 0), T0 + HOUR);
-  watched.look(T0 + HOUR - 1);
+  watched.evaluate(T0 + HOUR - 1);
   assertEquals(short(watched.flips), []);
-  watched.look(T0 + HOUR + 7_000);
+  watched.evaluate(T0 + HOUR + 7_000);
   assertEquals(short(watched.flips), ["3600 up>late expected"]);
   assertEquals(nextDueAt(watched.monitor, T0 + HOUR + 7_000, 0), T0 + HOUR + 10 * MINUTE);
-  watched.look(T0 + 2 * HOUR).look(T0 + 3 * HOUR);
+  watched.evaluate(T0 + 2 * HOUR).evaluate(T0 + 3 * HOUR);
   assertEquals(short(watched.flips).slice(1), ["4200 late>down missed"]);
   assertEquals(watched.monitor.since, T0 + HOUR + 10 * MINUTE);
   assertEquals(nextDueAt(watched.monitor, T0 + 3 * HOUR, 0), null);
 });
 
-Deno.test("monitor: one late look makes both changes; without grace it is down at once", () => {
+Deno.test("monitor: one late evaluation makes both changes; without grace it is down at once", () => {
   const late = evaluateMonitor(created(), turn(T0 + 5 * HOUR));
   assertEquals(short(late.flips), ["3600 up>late expected", "4200 late>down missed"]);
   const now = evaluateMonitor(created({ graceSeconds: 0 }), turn(T0 + 5 * HOUR));
@@ -91,7 +91,9 @@ Deno.test("monitor: an overrun makes it down, its run's success up", () => {
 
 Deno.test("monitor: after a missed run, successes count from the deadline on", () => {
   const watched = new Watched(created({ recoveryThreshold: 2 }));
-  watched.add(outcome(T0 + 1_000, "good")).look(T0 + 2 * HOUR).add(outcome(T0 + 3 * HOUR, "good"));
+  watched.add(outcome(T0 + 1_000, "good")).evaluate(T0 + 2 * HOUR).add(
+    outcome(T0 + 3 * HOUR, "good"),
+  );
   assertEquals(watched.monitor.state, "down");
   watched.add(outcome(T0 + 4 * HOUR, "good"));
   assertEquals(watched.monitor.state, "up");
@@ -104,7 +106,7 @@ Deno.test("monitor: a pause ends at its instant, at the next success, or by hand
   const timed = paused(T0 + 9 * HOUR, true);
   assertEquals(deadlinesOf(timed.monitor), { expectedAt: null, downAfter: null });
   assertEquals(nextDueAt(timed.monitor, at, 3), T0 + 9 * HOUR);
-  timed.look(T0 + 8 * HOUR).add(outcome(T0 + 8 * HOUR, "good")).look(T0 + 9 * HOUR + 5_000);
+  timed.evaluate(T0 + 8 * HOUR).add(outcome(T0 + 8 * HOUR, "good")).evaluate(T0 + 9 * HOUR + 5_000);
   assertEquals(short(timed.flips), ["60 up>paused paused", "32400 paused>up resumed"]);
   assertEquals(deadlinesOf(timed.monitor).expectedAt, T0 + 10 * HOUR);
 
@@ -138,7 +140,7 @@ Deno.test("monitor: equal settings change nothing, others make a version", () =>
 Deno.test("monitor: enabled turns judging off and on", () => {
   const watched = new Watched(created());
   watched.do(changeSettings(watched.monitor, settings({ enabled: false }), MADE));
-  watched.add(outcome(T0 + 6 * HOUR, "bad")).look(T0 + 99 * HOUR);
+  watched.add(outcome(T0 + 6 * HOUR, "bad")).evaluate(T0 + 99 * HOUR);
   watched.do(pauseMonitor(watched.monitor, { untilMs: null, isSticky: false }, T0 + 99 * HOUR));
   watched.do(resumeMonitor(watched.monitor, T0 + 100 * HOUR));
   assertEquals(short(watched.flips), ["18000 up>paused paused"]);
@@ -153,7 +155,7 @@ Deno.test("monitor: a pause ends at its instant also while it is not enabled", (
   watched.do(pauseMonitor(watched.monitor, { untilMs: T0 + 6 * HOUR, isSticky: true }, T0 + HOUR));
   watched.do(changeSettings(watched.monitor, settings({ enabled: false }), MADE));
   assertEquals(nextDueAt(watched.monitor, T0 + 5 * HOUR, 0), T0 + 6 * HOUR);
-  watched.look(T0 + 6 * HOUR);
+  watched.evaluate(T0 + 6 * HOUR);
   assertEquals([watched.monitor.state, watched.monitor.pause], ["paused", null]);
   watched.do(changeSettings(watched.monitor, settings(), { at: T0 + 9 * HOUR, by: "k" }));
   assertEquals(short(watched.flips), ["3600 up>paused paused", "32400 paused>up resumed"]);
@@ -162,7 +164,7 @@ Deno.test("monitor: a pause ends at its instant also while it is not enabled", (
 Deno.test("monitor: a new schedule is expected from its change on", () => {
   const daily = settings({ schedule: { everySeconds: 86_400 } });
   for (const nowMs of [T0 + HOUR, T0 + 4 * HOUR]) {
-    const watched = new Watched(created()).look(nowMs);
+    const watched = new Watched(created()).evaluate(nowMs);
     watched.do(changeSettings(watched.monitor, daily, MADE));
     assertEquals(short(watched.flips).at(-1)?.endsWith(">up changed"), true);
     assertEquals(deadlinesOf(watched.monitor).expectedAt, MADE.at + 24 * HOUR);
@@ -170,13 +172,13 @@ Deno.test("monitor: a new schedule is expected from its change on", () => {
 });
 
 Deno.test("monitor: a longer grace takes back a missed run, a shorter one is judged now", () => {
-  const longer = new Watched(created()).look(T0 + 4 * HOUR);
+  const longer = new Watched(created()).evaluate(T0 + 4 * HOUR);
   longer.do(changeSettings(longer.monitor, settings({ graceSeconds: 36_000 }), MADE));
   assertEquals(short(longer.flips).at(-1), "18000 down>late changed");
-  longer.look(T0 + 12 * HOUR);
+  longer.evaluate(T0 + 12 * HOUR);
   assertEquals(short(longer.flips).at(-1), "39600 late>down missed");
-  const shorter = new Watched(created({ graceSeconds: 36_000 })).look(T0 + HOUR);
-  shorter.do(changeSettings(shorter.monitor, settings(), MADE)).look(MADE.at + 3_000);
+  const shorter = new Watched(created({ graceSeconds: 36_000 })).evaluate(T0 + HOUR);
+  shorter.do(changeSettings(shorter.monitor, settings(), MADE)).evaluate(MADE.at + 3_000);
   assertEquals(short(shorter.flips).at(-1), "18000 late>down missed");
 });
 

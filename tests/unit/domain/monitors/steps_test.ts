@@ -1,4 +1,4 @@
-/** Rules that hold after any steps of a monitor: late outcomes, looks, changes and absences. */
+/** Rules that hold after any steps of a monitor: late outcomes, evaluations, changes and absences. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Absence } from "../../../../domain/work/work.ts";
@@ -16,8 +16,8 @@ import { created, MINUTE, outcome, SECOND, settings, T0 } from "./monitors.ts";
 
 const step = fc.record({
   what: fc.constantFrom(
-    "look",
-    "look",
+    "evaluate",
+    "evaluate",
     "outcome",
     "outcome",
     "outcome",
@@ -45,17 +45,20 @@ type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 function take(monitor: Monitor, nowMs: number, absences: readonly Absence[], step: Step) {
   const { threshold: failureThreshold, schedule, graceSeconds, flag } = step;
   switch (step.what) {
-    case "look": {
+    case "evaluate": {
       const summarizedToMs = nowMs - (flag ? 2 * SECOND : 5 * MINUTE);
       const turn = { nowMs, absences, summarizedToMs };
       const change = evaluateMonitor(monitor, turn);
       const due = nextDueAt(change.monitor, summarizedToMs, 0);
       const isExpected = change.monitor.state === "up" || change.monitor.state === "late";
-      assert(due === null ? !isExpected : due > summarizedToMs, "the next look is in the future");
+      assert(
+        due === null ? !isExpected : due > summarizedToMs,
+        "the next evaluation is in the future",
+      );
       assertEquals(
         evaluateMonitor(change.monitor, turn).flips,
         [],
-        "a repeated look changes nothing",
+        "a repeated evaluation changes nothing",
       );
       return change;
     }
@@ -85,7 +88,7 @@ function take(monitor: Monitor, nowMs: number, absences: readonly Absence[], ste
   }
 }
 
-Deno.test("steps: flips follow each other, no look is due twice, and repeats change nothing", () => {
+Deno.test("steps: flips follow each other, no evaluation is due twice, and repeats change nothing", () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 3, maxLength: 25 }), fc.boolean(), (steps, isNew) => {
       let monitor = isNew ? created({}, null) : created();

@@ -56,7 +56,7 @@ function monitorAfter(
   for (;;) {
     const due = nextDueAt(watched.monitor, watched.monitor.since, 0);
     if (due === null || due > END) return [now, stateOfMonitor(watched.monitor)];
-    watched.look(due);
+    watched.evaluate(due);
   }
 }
 

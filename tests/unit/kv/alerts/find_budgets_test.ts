@@ -37,7 +37,7 @@ class Budgets extends AlertProcess {
     await this.until(this.nowMs + MINUTE);
   }
 
-  /** Reports a run of a customer, and looks at what is due. */
+  /** Reports a run of a customer, and evaluates what is due. */
   async spend(usd: number, customerId: string | null = "acme"): Promise<void> {
     const at = this.nowMs;
     await this.runs.heartbeat(TEAM, {

@@ -111,10 +111,10 @@ AlertProcess.test("a cost above the limit opens an incident once a run, until a 
   await spend(3, 1_000);
   assertEquals(await here.open(), ["dear =a 2: 2,1"]);
   here.nowMs = NOON + DAY_MS;
-  await here.look();
+  await here.evaluate();
   assertEquals((await here.open()).length, 1);
   here.nowMs = NOON + 2 + DAY_MS;
-  await here.look();
+  await here.evaluate();
   assertEquals((await here.incidents()).map(({ resolvedBy }) => resolvedBy), ["quiet"]);
   assertEquals(await here.instances(), []);
 });
@@ -139,11 +139,11 @@ AlertProcess.test("a commit with too many incidents leaves some to the clock", a
   await here.closeAll("b");
   const first = (await here.open()).length;
   assert(first > 0 && first < 9, `${first}`);
-  for (let n = 0; n < 10; n++) await here.look();
+  for (let n = 0; n < 10; n++) await here.evaluate();
   assertEquals((await here.open()).length, 9);
   assertEquals((await here.deliveries()).length, 180);
   await here.closeAll("g", 2);
-  for (let n = 0; n < 10; n++) await here.look();
+  for (let n = 0; n < 10; n++) await here.evaluate();
   assertEquals(await here.open(), []);
   assertEquals((await here.deliveries()).length, 360);
 });

@@ -126,7 +126,7 @@ AlertProcess.test("spend over the limit in a new period ends many incidents of t
   assertEquals(await ends(here), { open: 40 });
   here.nowMs = NOON + 12 * HOUR;
   await spend(100);
-  // A look at the rule before those at the ends of its groups.
+  // An evaluation of the rule before those at the ends of its groups.
   await here.file("cost");
   for (let second = 1; second <= 20; second++) await here.until(NOON + 12 * HOUR + second * 1_000);
   assertEquals(await ends(here), { condition: 40, open: 40 });

@@ -214,7 +214,7 @@ AlertProcess.test("a message is repeated while an incident is open, and held bac
   assertEquals((await here.messages()).length, 3);
 });
 
-TempStore.test("looks of two processes change nothing twice", async (temp) => {
+TempStore.test("evaluations by two processes change nothing twice", async (temp) => {
   const [a, b] = [new AlertProcess(temp.store), new AlertProcess(temp.store)];
   await a.putMail("ops");
   for (const n of [1, 2, 3]) await spend(a, n, 3, `customer ${n}`);
