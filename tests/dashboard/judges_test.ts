@@ -108,8 +108,8 @@ Deno.test("judges: each reason says what to do, also of an answer that cannot be
     "unreachable",
   ];
   for (const reason of reasons) assert(!reasonText(reason).includes("answered with"), reason);
-  assertMatch(reasonText("http_503"), /answered with http_503\. Wait, or look at its log\./);
-  assertMatch(reasonText("http_400"), /answered with http_400\. Look whether it takes chat/);
+  assertMatch(reasonText("http_503"), /answered with http_503\. Wait, or read its log\./);
+  assertMatch(reasonText("http_400"), /answered with http_400\. Check that it takes chat/);
   await using j = await JudgeHarness.open();
   j.server.behavior = judged(7);
   const run = await j.run();

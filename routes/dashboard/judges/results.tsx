@@ -47,8 +47,8 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ["not_closed", "The run has not ended, or its cost is not final yet."],
 ]);
 
-const BROKEN_SERVER = "Wait, or look at its log.";
-const OTHER_REQUEST = "Look whether it takes chat completions of this model.";
+const BROKEN_SERVER = "Wait, or read its log.";
+const OTHER_REQUEST = "Check that it takes chat completions of this model.";
 
 /** Says why there is no result, or no call, and what to do. */
 export function reasonText(reason: string): string {
