@@ -35,12 +35,6 @@ export const OUTPUT_KEYS = [
   "final_result",
 ] as const;
 
-/** Prefixes of messages that are sent as one attribute a field, such as `gen_ai.prompt.0.role`. */
-export const MESSAGE_PREFIXES = {
-  input: ["gen_ai.prompt.", "llm.input_messages."],
-  output: ["gen_ai.completion.", "llm.output_messages."],
-} as const;
-
 /** Attributes with the instructions of a model call. */
 export const INSTRUCTION_KEYS = ["gen_ai.system_instructions"] as const;
 
@@ -128,14 +122,6 @@ const CONTENT: ReadonlySet<string> = new Set([
   ...ERROR_KEYS,
 ]);
 
-const CONTENT_PREFIXES: readonly string[] = Object.values(MESSAGE_PREFIXES).flat();
-
-/** Attributes with such a prefix that are no message. */
-const NO_MESSAGES: ReadonlySet<string> = new Set([
-  "gen_ai.prompt.name",
-  "gen_ai.completion.0.finish_reason",
-]);
-
 const READ: ReadonlySet<string> = new Set([
   ...CONTENT,
   ...MODEL_KEYS,
@@ -168,7 +154,6 @@ const PREFIXES = [
   "llm.token_count.",
   "ai.usage.",
   "runledger.",
-  ...CONTENT_PREFIXES,
 ];
 
 /** Returns whether a rule reads the attribute with a key. */
@@ -178,6 +163,5 @@ export function isReadKey(key: string): boolean {
 
 /** Returns whether an attribute is content, which a request may keep out of the ledger. */
 export function isContentKey(key: string): boolean {
-  return CONTENT.has(key) ||
-    !NO_MESSAGES.has(key) && CONTENT_PREFIXES.some((prefix) => key.startsWith(prefix));
+  return CONTENT.has(key);
 }

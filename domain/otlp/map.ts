@@ -12,7 +12,7 @@ import { withFacts } from "../ingest/parse_events.ts";
 import type { RunEvent } from "../runs/event.ts";
 import { countOf, isTrue, parsed, textOf } from "./attributes.ts";
 import { eventIdOf } from "./event_id.ts";
-import { INPUT_KEYS, INSTRUCTION_KEYS, KIND_KEYS, MESSAGE_PREFIXES, OUTPUT_KEYS } from "./keys.ts";
+import { INPUT_KEYS, INSTRUCTION_KEYS, KIND_KEYS, OUTPUT_KEYS } from "./keys.ts";
 import { toolCallIdOf } from "./kind.ts";
 import { type Observation, observe, type SpanFailure } from "./observation.ts";
 import type { Attributes, Span } from "./span.ts";
@@ -338,8 +338,8 @@ function errorOf(failure: SpanFailure | null, keepsContent: boolean): string | u
 function contentOf(attributes: Attributes): JsonFields {
   return {
     system: contentAt(attributes, INSTRUCTION_KEYS),
-    input: contentAt(attributes, INPUT_KEYS) ?? messagesAt(attributes, MESSAGE_PREFIXES.input),
-    output: contentAt(attributes, OUTPUT_KEYS) ?? messagesAt(attributes, MESSAGE_PREFIXES.output),
+    input: contentAt(attributes, INPUT_KEYS),
+    output: contentAt(attributes, OUTPUT_KEYS),
   };
 }
 
@@ -350,32 +350,4 @@ function contentAt(attributes: Attributes, keys: readonly string[]): unknown {
     return typeof value === "string" && /^\s*[{["]/.test(value) ? parsed(value) : value;
   }
   return undefined;
-}
-
-/** The position of a message and its field, such as `0.message.content` or `1.tool_calls.0.name`. */
-const MESSAGE_FIELD =
-  /^(\d{1,3})\.(?:message\.)?(?:(role|content)|tool_calls\.(\d{1,2})\.(?:tool_call\.function\.)?(name|arguments))$/;
-
-/** Returns messages that are sent as one attribute a field; undefined for none. */
-function messagesAt(attributes: Attributes, prefixes: readonly string[]): unknown {
-  const messages: Record<string, unknown>[] = [];
-  const calls: Record<string, unknown>[][] = [];
-  for (const [key, value] of attributes) {
-    const prefix = prefixes.find((prefix) => key.startsWith(prefix));
-    if (prefix === undefined) continue;
-    const [, at, field, callAt, callField] = MESSAGE_FIELD.exec(key.slice(prefix.length)) ?? [];
-    if (at === undefined) continue;
-    const message = messages[Number(at)] ??= {};
-    if (field !== undefined) message[field] = value;
-    if (callField !== undefined) {
-      ((calls[Number(at)] ??= [])[Number(callAt)] ??= {})[callField] = value;
-    }
-  }
-  calls.forEach((ofOne, at) => messages[at] = { ...messages[at], tool_calls: withoutHoles(ofOne) });
-  return messages.length === 0 ? undefined : withoutHoles(messages);
-}
-
-/** Returns the items of a list in which positions may be missing. */
-function withoutHoles<Item>(list: readonly Item[]): readonly Item[] {
-  return list.filter(() => true);
 }

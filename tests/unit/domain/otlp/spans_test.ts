@@ -4,7 +4,6 @@ import type { JsonFields } from "../../../../domain/core/body.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import { EVENT_BYTES_MAX } from "../../../../domain/core/limits.ts";
 import { complete } from "../../../../domain/core/steps.ts";
-import { isContentKey, isReadKey } from "../../../../domain/otlp/keys.ts";
 import { mapSpans } from "../../../../domain/otlp/map.ts";
 import { observe } from "../../../../domain/otlp/observation.ts";
 import { checkSpans } from "../../../../domain/otlp/span.ts";
@@ -327,46 +326,4 @@ Deno.test("a large request is mapped in steps of few spans, also with agents far
   for (; step.done !== true; step = steps.next()) count++;
   assert(count >= 4_000 / 32, `${count}`);
   assertEquals(step.value.runs.map(({ facts }) => facts.isClosed), [undefined]);
-});
-
-Deno.test("messages that are sent as one attribute a field are content, unless one attribute has all", () => {
-  const traceloop = {
-    ...CALL,
-    "gen_ai.prompt.0.role": "system",
-    "gen_ai.prompt.0.content": "Be brief.",
-    "gen_ai.prompt.2.role": "user",
-    "gen_ai.prompt.2.content": "Where is my order?",
-    "gen_ai.prompt.name": "support",
-    "gen_ai.completion.0.role": "assistant",
-    "gen_ai.completion.0.tool_calls.0.name": "find_order",
-    "gen_ai.completion.0.tool_calls.0.arguments": '{"id":7}',
-    "gen_ai.completion.0.finish_reason": "tool_calls",
-    "gen_ai.completion.0.other": "no part of a message",
-  };
-  const call = [{ name: "find_order", arguments: '{"id":7}' }];
-  const span = makeSpan({ attributes: traceloop });
-  const data = dataOf(span);
-  assertEquals(data.input, [
-    { role: "system", content: "Be brief." },
-    { role: "user", content: "Where is my order?" },
-  ]);
-  assertEquals(data.output, [{ role: "assistant", tool_calls: call }]);
-  const { input, finish_reason } = dataOf(span, false);
-  assertEquals([input, finish_reason], [undefined, "tool_calls"]);
-  const openInference = {
-    ...CALL,
-    "input.value": "Where is my order?",
-    "llm.input_messages.0.message.content": "Where is my order?",
-    "llm.output_messages.0.message.role": "assistant",
-    "llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "find_order",
-    "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments": '{"id":7}',
-  };
-  const other = dataOf(makeSpan({ attributes: openInference }));
-  assertEquals(other.input, "Where is my order?");
-  assertEquals(other.output, [{ role: "assistant", tool_calls: call }]);
-  for (const key of [...Object.keys(traceloop), ...Object.keys(openInference)]) {
-    assert(isReadKey(key), key);
-    const isContent = /_messages|input\.value|prompt\.\d|completion(?!.*finish)/.test(key);
-    assertEquals(isContentKey(key), isContent, key);
-  }
 });
