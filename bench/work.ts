@@ -11,9 +11,10 @@ import { Memory } from "../runtime/memory.ts";
 import type { RunId, TeamId } from "../domain/core/ids.ts";
 import { createMonitor, nextDueAt } from "../domain/monitors/monitor.ts";
 import { runOutcome, withRunOutcome } from "../domain/monitors/row.ts";
-import { keys } from "../kv/base/keys.ts";
+import { monitorRow } from "../kv/agents/agents.ts";
 import { workSet } from "../kv/work/store.ts";
 import { type OpenStore, openStore } from "../kv/open.ts";
+import { storedRows, teamSet } from "../kv/team/team_rows.ts";
 import type { KvSet } from "../kv/writer/group.ts";
 import { atMost, type Bar, type BenchOptions, print, say } from "./report.ts";
 import { createBenchService } from "./service.ts";
@@ -124,18 +125,18 @@ async function fillMonitors(store: OpenStore, teams: number): Promise<void> {
     recoveryThreshold: 1,
     enabled: true,
   };
+  const runs = Array.from({ length: OUTCOMES }, () => newId("run", startMs) as RunId);
   await commitAll(store, MONITORS, (n) => {
     const [team, name] = [`team-${n % teams}` as TeamId, `agent-${n}`];
     const at = startMs + Math.floor(n * MINUTE_MS / 2 / MONITORS);
     const last = { lastArrivalAt: at, lastOkAt: at };
     let { monitor } = createMonitor(name, `mon_${n}`, settings, { by: "bench", at }, last);
-    for (let i = 0; i < OUTCOMES; i++) {
-      const run = `run_eu_${String(i).padStart(32, "0")}` as RunId;
-      monitor = withRunOutcome(monitor, runOutcome("good", run, at + 1));
+    for (const [i, run] of runs.entries()) {
+      monitor = withRunOutcome(monitor, runOutcome("good", run, at + 1 + i));
     }
     const dueAt = nextDueAt(monitor, at, 0) ?? NaN;
     return [
-      { key: keys.monitor(team, name), value: { ...monitor, dueAt } },
+      ...storedRows([teamSet(monitorRow(team, name), { ...monitor, dueAt })]).sets,
       workSet({ at: dueAt, kind: "monitor", team, name }),
     ];
   });

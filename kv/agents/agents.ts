@@ -21,6 +21,7 @@ import {
 } from "../../domain/agents/agents.ts";
 import type { Monitor } from "../../domain/monitors/monitor.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
+import { packJson, unpackJson } from "../base/blob.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { inTime } from "../base/retry.ts";
 import { agentPart, ALL_ENTRIES, readEntries } from "../index/entries.ts";
@@ -91,15 +92,21 @@ const ACTIVITIES: RowFamily<AgentActivity> = {
   bytesOf: () => ACTIVITY_BYTES,
 };
 
+/** Outcomes repeat their words: compressed, a monitor has a quarter of its bytes. */
 const MONITORS: RowFamily<Monitor> = {
-  decode: (stored) => stored as Monitor,
-  encode: (monitor) => monitor,
+  decode: (stored) => unpackJson(stored as Uint8Array),
+  encode: packJson,
   bytesOf: ({ outcomes }) => MONITOR_BYTES + outcomes.kept.length * OUTCOME_BYTES,
 };
 
 /** Returns the key of an agent's monitor among the rows of its team. */
 export function monitorRow(team: TeamId, slug: string): TeamKey<Monitor> {
   return teamKey(MONITORS, keys.monitor(team, slug));
+}
+
+/** Decodes the value of a monitor's row; null for none. */
+export function decodeMonitor(value: unknown): Monitor | null {
+  return value instanceof Uint8Array ? unpackJson(value) : null;
 }
 
 /** A change of agents' activity, ready to commit. */

@@ -22,6 +22,7 @@ import { CHECK_STATUSES } from "../../domain/runs/check_result.ts";
 import { idleDeadlineOf } from "../../domain/runs/idle.ts";
 import { isDead } from "../../domain/runs/stages.ts";
 import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
+import { decodeMonitor } from "../agents/agents.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { ALL_AGENTS, type DayRow, PASSES_MAX, placeOf } from "../checks/day_counts.ts";
 import { failureKeys } from "../checks/results.ts";
@@ -278,14 +279,15 @@ async function verifyMonitors(
   due: DueWork,
 ): Promise<void> {
   const monitors = new Set<string>();
-  for await (const { key, value } of eachRow<Monitor>(store, { prefix: keys.monitors(team) })) {
+  for await (const { key, value } of eachRow(store, { prefix: keys.monitors(team) })) {
     const agent = keyParts.name(key);
     const what = `monitor of agent ${agent}`;
     monitors.add(agent);
     if (!agents.has(agent)) findings.presence(what, false, true);
-    if (!isReadable(value, agent)) findings.note(what, "readable", "not readable");
+    const monitor = readable(value, agent);
+    if (monitor === null) findings.note(what, "readable", "not readable");
     // The loop postpones a row whose handler failed, so the row may be later than the monitor says.
-    else if (value.dueAt !== null) {
+    else if (monitor.dueAt !== null) {
       findings.presence(`due row of ${what}`, true, due.monitors.has(`${team} ${agent}`));
     }
   }
@@ -295,11 +297,18 @@ async function verifyMonitors(
   }
 }
 
-function isReadable(monitor: Partial<Monitor> | null, agent: string): monitor is Monitor {
-  const { state, outcomes, dueAt } = monitor ?? {};
-  return monitor?.agent === agent && MONITOR_STATES.some((each) => each === state) &&
-    Array.isArray(outcomes?.kept) && outcomes.kept.length <= OUTCOMES_MAX + 1 &&
-    (dueAt === null || Number.isSafeInteger(dueAt));
+/** Returns the monitor of a row; null if the row is damaged. */
+function readable(value: unknown, agent: string): Monitor | null {
+  try {
+    const monitor = decodeMonitor(value);
+    const { state, outcomes, dueAt }: Partial<Monitor> = monitor ?? {};
+    const isReadable = monitor?.agent === agent && MONITOR_STATES.some((each) => each === state) &&
+      Array.isArray(outcomes?.kept) && outcomes.kept.length <= OUTCOMES_MAX + 1 &&
+      (dueAt === null || Number.isSafeInteger(dueAt));
+    return isReadable ? monitor : null;
+  } catch {
+    return null;
+  }
 }
 
 function count<Name>(counts: Map<Name, number>, name: Name, by = 1): void {

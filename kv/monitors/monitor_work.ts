@@ -16,6 +16,7 @@ import {
   runOutcome,
 } from "../../domain/monitors/monitor.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
+import { decodeMonitor } from "../agents/agents.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { groupsOf } from "../base/reads.ts";
 import {
@@ -30,8 +31,8 @@ import { getAll, type Store } from "../store.ts";
 import { andThen, dueKeyOf, type MonitorRows, type MonitorWrite, rowsOfChanges } from "./rows.ts";
 import type { ChangeDeps } from "../team/team_rows.ts";
 
-/** Monitors of one commit: it holds them even if each keeps 32 outcomes and opens an incident. */
-const MONITORS_PER_COMMIT = 50;
+/** Monitors of one commit. Those with long names, or that open incidents, may need two or more. */
+const MONITORS_PER_COMMIT = 100;
 
 /** Creates the handler of due monitors. */
 export function createMonitorWork(deps: ChangeDeps): WorkHandler {
@@ -74,12 +75,13 @@ async function planChanges(
   turn: WorkTime,
 ): Promise<MonitorRows> {
   const { store } = deps;
-  const monitors = await getAll(store, rows.map(({ name }) => keys.monitor(team, name)));
+  const stored = await getAll(store, rows.map(({ name }) => keys.monitor(team, name)));
+  const monitors = stored.map(({ value }) => decodeMonitor(value));
   const running = await runningRuns(store, team, monitors);
   const changed: MonitorWrite[] = [];
   const leftOver: Deno.KvKey[] = [];
   for (const [i, { at, name }] of rows.entries()) {
-    const before = (monitors[i]?.value ?? null) as Monitor | null;
+    const before = monitors[i] ?? null;
     // The work loop postponed it, or the monitor was deleted: the evaluation of it is this one.
     if (at !== before?.dueAt) leftOver.push(dueKeyOf(team, name, at));
     if (before === null) continue;
@@ -94,12 +96,11 @@ async function planChanges(
 async function runningRuns(
   store: Store,
   team: TeamId,
-  monitors: readonly Deno.KvEntryMaybe<unknown>[],
+  monitors: readonly (Monitor | null)[],
 ): Promise<ReadonlyMap<string, number>> {
-  const limited = monitors.flatMap(({ value }) => {
-    const monitor = value as Monitor | null;
-    return monitor === null || monitor.settings.maxRuntimeSeconds === null ? [] : [monitor.agent];
-  });
+  const limited = monitors.flatMap((monitor) =>
+    monitor === null || monitor.settings.maxRuntimeSeconds === null ? [] : [monitor.agent]
+  );
   const stored = await getAll(store, limited.map((agent) => keys.agentActivity(team, agent)));
   return new Map(
     limited.map((agent, i) => [agent, (stored[i]?.value as AgentActivity | null)?.running ?? 0]),

@@ -12,6 +12,7 @@ import {
   type MonitorRecord,
   type MonitorsQuery,
 } from "../../domain/monitors/row.ts";
+import { decodeMonitor } from "../agents/agents.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { getAll, getMany, listRows, type Store } from "../store.ts";
 import { groupsOf } from "../base/reads.ts";
@@ -27,8 +28,8 @@ export async function readMonitor(
 ): Promise<MonitorRecord | null> {
   const read = [keys.monitor(team, agent), keys.agentActivity(team, agent)];
   const [monitor, activity] = await getMany(store, read);
-  if (!monitor?.value) return null;
-  return { monitor: monitor.value as Monitor, running: runningOf(activity?.value) };
+  const stored = decodeMonitor(monitor?.value);
+  return stored && { monitor: stored, running: runningOf(activity?.value) };
 }
 
 /**
@@ -46,15 +47,16 @@ export async function listMonitors(
     const max = state === null ? limit - matching.length + 1 : ROWS.perRead;
     const perRead = Math.min(ROWS.perRead, max);
     const range = keys.agentsAfter(keys.monitors(team), position);
-    const read = await listRows<Monitor>(store, range, { limit: perRead });
+    const read = await listRows(store, range, { limit: perRead });
     isEnd = read.length < perRead;
-    for (const { value } of read) {
+    for (const row of read) {
       if (matching.length === limit) {
         isEnd = false;
         break;
       }
-      position = value.agent;
-      if (state === null || value.state === state) matching.push(value);
+      const monitor = decodeMonitor(row.value) as Monitor;
+      position = monitor.agent;
+      if (state === null || monitor.state === state) matching.push(monitor);
     }
   }
   return { monitors: await withRunning(store, team, matching), next: isEnd ? null : position };

@@ -9,7 +9,7 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import type { AgentActivity } from "../../domain/agents/agents.ts";
 import type { Flip } from "../../domain/monitors/row.ts";
 import type { Monitor, MonitorChange } from "../../domain/monitors/monitor.ts";
-import { monitorRow } from "../agents/agents.ts";
+import { decodeMonitor, monitorRow } from "../agents/agents.ts";
 import { keys } from "../base/keys.ts";
 import { workKey, workSet } from "../work/store.ts";
 import { getAll, type Store } from "../store.ts";
@@ -58,7 +58,7 @@ export async function readAgents(
     const [monitor, activity, used, archived] = rows.map(({ value }) => value);
     return {
       agent,
-      monitor: (monitor ?? null) as Monitor | null,
+      monitor: decodeMonitor(monitor),
       running: (activity as AgentActivity | null)?.running ?? 0,
       isStored: (used ?? archived ?? null) !== null,
       isArchived: (archived ?? null) !== null,

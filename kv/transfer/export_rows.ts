@@ -125,6 +125,7 @@ function decoded(key: Deno.KvKey, value: unknown): unknown {
   switch (key[0]) {
     case "alert":
     case "incident":
+    case "monitor":
       return unpackJson(value);
     case "removed_rollup":
       return decodeRollup(keyParts.day(key), value);
@@ -139,6 +140,7 @@ function encoded(kind: RowKind | EarlierKind, value: unknown): unknown {
       return new Deno.KvU64(BigInt(value as number));
     case "alert":
     case "incident":
+    case "monitor":
       return packJson(value);
     case "removed_rollup":
       return encodeRollup(value as RollupRow);

@@ -1,5 +1,6 @@
 /** A service with three teams, their responses, and their stored data. */
 import { decodeResults } from "../../../kv/base/codec_checks.ts";
+import { decodeMonitor } from "../../../kv/agents/agents.ts";
 import { decodeIncident, decodeInstance } from "../../../kv/alerts/rows.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { createRequestLimits } from "../../../runtime/rate_limit.ts";
@@ -143,7 +144,9 @@ function rowText(row: Deno.KvEntry<unknown>): string {
   // A monitor is due by its creation or by a later arrival, whichever is stored first: a later
   // deadline moves no row.
   if (key[0] === "work" && key[3] === "monitor") return inspect(key.toSpliced(2, 1));
-  if (key[0] === "monitor") return `${inspect(key)} ${inspect({ ...value as object, dueAt: 0 })}`;
+  if (key[0] === "monitor") {
+    return `${inspect(key)} ${inspect({ ...decodeMonitor(value), dueAt: 0 })}`;
+  }
   if (key[0] === "credential") return `credential HASH ${inspect(value)}`;
   return `${inspect(key)} ${key[0] === "team_credential" ? "HASH" : inspect(value)}`;
 }

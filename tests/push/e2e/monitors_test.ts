@@ -5,6 +5,7 @@ import { Memory } from "../../../runtime/memory.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Flip, Monitor, MonitorState } from "../../../domain/monitors/monitor.ts";
 import type { Team } from "../../../domain/teams/team.ts";
+import { decodeMonitor } from "../../../kv/agents/agents.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
@@ -60,8 +61,9 @@ class World implements AsyncDisposable {
     const id = team ?? (await this.store.reader.get<TeamId>(keys.firstTeam())).value;
     assert(id !== null);
     for (;;) {
-      const { value } = await this.store.reader.get<Monitor>(keys.monitor(id, "a"));
-      if (value?.state === state) return value;
+      const { value } = await this.store.reader.get(keys.monitor(id, "a"));
+      const monitor = decodeMonitor(value);
+      if (monitor?.state === state) return monitor;
       await sleep(POLL_MS);
     }
   }

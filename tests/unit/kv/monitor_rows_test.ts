@@ -1,11 +1,14 @@
 /** Rows of monitors over time: after a crash, a deletion of data, a sweep, and damage. */
 import { assert, assertEquals } from "@std/assert";
 import { uptimeOf } from "../../../domain/monitors/flips.ts";
+import { type Monitor, runOutcome } from "../../../domain/monitors/monitor.ts";
+import { monitorRow } from "../../../kv/agents/agents.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { rowsOfChanges } from "../../../kv/monitors/rows.ts";
 import type { Store } from "../../../kv/store.ts";
-import type { Write } from "../../../kv/writer/group.ts";
+import { storedRows, teamSet } from "../../../kv/team/team_rows.ts";
+import type { KvSet, Write } from "../../../kv/writer/group.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { HOUR, HOURLY, MINUTE, MonitorProcess } from "../../support/harness/monitor_process.ts";
 import { RetentionHarness } from "../../support/harness/retention_harness.ts";
@@ -13,6 +16,13 @@ import { run, TEAM } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 const DAY = 24 * HOUR;
+
+/** Returns the row of a monitor. */
+function monitorSet(monitor: Monitor): KvSet {
+  const [row] = storedRows([teamSet(monitorRow(TEAM.id, monitor.agent), monitor)]).sets;
+  assert(row !== undefined);
+  return row;
+}
 
 /** Returns a store whose next commit of a monitor fails: the process is killed there. */
 function killedAt(store: Store, when: "before" | "after"): Store {
@@ -96,16 +106,13 @@ MonitorProcess.test("monitor rows: monitors with the longest names are looked at
   const { record: { monitor } } = await here.put();
   const { dueAt } = monitor;
   assert(dueAt !== null);
-  const signals = Array.from({ length: 32 }, (_, n) => ({
-    at: NOON + n + 1,
-    run: run(n),
-    outcome: "ok" as const,
-  }));
+  const kept = Array.from({ length: 32 }, (_, n) => runOutcome("good", run(n), NOON + n + 1));
+  const outcomes = { ...monitor.outcomes, kept };
   const names = Array.from({ length: 80 }, (_, n) => `${n}`.padStart(128, "\u4e00"));
   for (const agent of names) {
     await here.store.writer.commit({
       sets: [
-        { key: keys.monitor(TEAM.id, agent), value: { ...monitor, agent, signals } },
+        monitorSet({ ...monitor, agent, outcomes }),
         { key: keys.workRow(dueAt, "monitor", TEAM.id, agent), value: 0 },
       ],
     });
@@ -167,17 +174,18 @@ TempStore.test("monitor rows: the integrity check finds damage", async (temp, t)
   const [due] = await here.due();
   assert(monitor !== null && due !== undefined);
   assertEquals((await verifyStore(temp.store)).differences, []);
-  const damages: Readonly<Record<string, readonly [Deno.KvKey, unknown]>> = {
-    "due row of monitor of agent a": [keys.workRow(due.at, "monitor", team, "a"), undefined],
-    "monitor of agent gone": [keys.monitor(team, "gone"), {
-      ...monitor,
-      agent: "gone",
-      dueAt: null,
+  const damaged: KvSet = { key: keys.monitor(team, "a"), value: Uint8Array.of(1, 0, 7) };
+  const damages: readonly (readonly [string, KvSet])[] = [
+    ["due row of monitor of agent a", {
+      key: keys.workRow(due.at, "monitor", team, "a"),
+      value: undefined,
     }],
-    "monitor of agent a": [keys.monitor(team, "a"), { ...monitor, state: "lost" }],
-    "flips of agent b": [keys.flip(team, "b", NOON), []],
-  };
-  for (const [says, [key, value]] of Object.entries(damages)) {
+    ["monitor of agent gone", monitorSet({ ...monitor, agent: "gone", dueAt: null })],
+    ["monitor of agent a", monitorSet({ ...monitor, state: "lost" as "up" })],
+    ["monitor of agent a", damaged],
+    ["flips of agent b", { key: keys.flip(team, "b", NOON), value: [] }],
+  ];
+  for (const [says, { key, value }] of damages) {
     await t.step(says, async () => {
       const before = await temp.store.reader.get(key);
       const write = (value: unknown) =>
