@@ -21,7 +21,7 @@ import {
 } from "../../domain/agents/agents.ts";
 import type { Monitor } from "../../domain/monitors/monitor.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
-import { packJson, unpackJson } from "../base/blob.ts";
+import { packJson, storedJson, unpackJson } from "../base/blob.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { inTime } from "../base/retry.ts";
 import { agentPart, ALL_ENTRIES, readEntries } from "../index/entries.ts";
@@ -105,9 +105,7 @@ export function monitorRow(team: TeamId, slug: string): TeamKey<Monitor> {
 }
 
 /** Decodes the value of a monitor's row; null for none. */
-export function decodeMonitor(value: unknown): Monitor | null {
-  return value instanceof Uint8Array ? unpackJson(value) : null;
-}
+export const decodeMonitor: (value: unknown) => Monitor | null = storedJson;
 
 /** A change of agents' activity, ready to commit. */
 export interface ActivityChange {

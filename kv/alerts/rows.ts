@@ -24,7 +24,7 @@ import type { Incident, StampSource } from "../../domain/alerts/incident.ts";
 import type { RuleOverflow, TeamCounts } from "../../domain/alerts/rule.ts";
 import type { Severity } from "../../domain/channels/message.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
-import { packBlob, unpackBlob } from "../base/blob.ts";
+import { packJson, storedJson, unpackJson } from "../base/blob.ts";
 import { keys } from "../base/keys.ts";
 import { newDeliveryRows } from "../channels/delivery_rows.ts";
 import { getAll, getValue, type Store } from "../store.ts";
@@ -58,8 +58,8 @@ const INCIDENTS_PER_RUN_MAX = 100;
 const INSTANCE_BYTES = 600, OUTCOME_BYTES = 250, COUNTS_BYTES = 150;
 
 const INSTANCES: RowFamily<AlertInstance> = {
-  decode: (stored) => decoded(stored) as AlertInstance,
-  encode: encoded,
+  decode: (stored) => unpackJson(stored as Uint8Array),
+  encode: packJson,
   bytesOf: ({ outcomes }) => INSTANCE_BYTES + OUTCOME_BYTES * outcomes.kept.length,
 };
 
@@ -102,22 +102,22 @@ export async function readOverflows(
 
 /** Decodes the value of an instance's row; null for none. */
 export function decodeInstance(value: unknown): AlertInstance | null {
-  return decoded(value) as AlertInstance | null;
+  return storedJson(value);
 }
 
 /** Returns the set of an instance. */
 export function instanceSet(team: TeamId, instance: AlertInstance): KvSet {
-  return { key: keys.alert(team, instance.rule, instance.text), value: encoded(instance) };
+  return { key: keys.alert(team, instance.rule, instance.text), value: packJson(instance) };
 }
 
 /** Decodes the value of an incident's row; null for none. */
 export function decodeIncident(value: unknown): Incident | null {
-  return decoded(value) as Incident | null;
+  return storedJson(value);
 }
 
 /** Returns the set of an incident alone, without its rows by time and state. */
 export function incidentSet(team: TeamId, incident: Incident): KvSet {
-  return { key: keys.incident(team, incident.id), value: encoded(incident) };
+  return { key: keys.incident(team, incident.id), value: packJson(incident) };
 }
 
 /** Reads an incident; null if there is none. */
@@ -193,18 +193,6 @@ export function changeRows(
     return { key, value: all.slice(-INCIDENTS_PER_RUN_MAX) };
   });
   return { rows, sets: [...sets, ...newDeliveryRows(team, deliveries), ...runs], deletes };
-}
-
-function encoded(value: AlertInstance | Incident): Uint8Array {
-  return packBlob(JSON.stringify(value), noPieces).head;
-}
-
-function decoded(value: unknown): unknown {
-  return value instanceof Uint8Array ? JSON.parse(unpackBlob(value, [])) : null;
-}
-
-function noPieces(): never {
-  throw new TypeError("The incident is too large for one value");
 }
 
 /** Rows of a decision that grow until it lacks none. */

@@ -80,6 +80,11 @@ export function unpackJson<Json>(bytes: Uint8Array): Json {
   return JSON.parse(unpackBlob(bytes, []));
 }
 
+/** Returns what {@link packJson} packed in the value of a row; null for an absent row. */
+export function storedJson<Json>(value: unknown): Json | null {
+  return value instanceof Uint8Array ? unpackJson(value) : null;
+}
+
 /** Moves all bytes of a blob into chunks, so that its head has a few bytes only. */
 export function intoChunks({ head, chunks, name }: Blob, newName: () => string): Blob {
   const first = head.subarray(HEADER_BYTES + name.length);

@@ -18,7 +18,7 @@ import {
   type Refusal,
   type Refusals,
 } from "../../domain/refusals/refusals.ts";
-import { packBlob, unpackBlob } from "../base/blob.ts";
+import { packBlob, storedJson } from "../base/blob.ts";
 import { groupsOf } from "../base/reads.ts";
 import { inTime, LOST, untilCommitted } from "../base/retry.ts";
 import { keys } from "../base/keys.ts";
@@ -130,9 +130,7 @@ async function writeRefusals(
 }
 
 function storedOf(value: unknown): StoredRefusals {
-  return value instanceof Uint8Array
-    ? JSON.parse(unpackBlob(value, []))
-    : { ...NO_REFUSALS, writes: [] };
+  return storedJson(value) ?? { ...NO_REFUSALS, writes: [] };
 }
 
 /** Packs refusals into one value; drops the oldest messages if it would be too large. */
