@@ -57,6 +57,11 @@ export class TeamCache<Value> {
     return entry.value;
   }
 
+  /** Returns whether a team has entries. */
+  has(team: string): boolean {
+    return this.#teams.has(team);
+  }
+
   /** Returns an entry without marking it as used; undefined for none. */
   peek(team: string, name: string): Value | undefined {
     return this.#teams.get(team)?.entries.get(name)?.value;

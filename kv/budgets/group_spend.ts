@@ -59,14 +59,8 @@ export interface SpendListener {
 /** Spends of groups of all teams, within one share of the memory. */
 export class GroupSpends {
   readonly #spends: TeamCache<StoredSpend>;
-  /** Teams with spends: only their commits publish. */
-  readonly teams: Set<TeamId> = new Set();
-  #window: { readonly untilMs: number; readonly fromMs: number; readonly days: readonly string[] } =
-    {
-      fromMs: 0,
-      untilMs: 0,
-      days: [],
-    };
+  /** Days in use, and the times between which they are. */
+  #window = { fromMs: 0, untilMs: 0, days: [] as readonly string[] };
   /** Null before there is one. */
   listener: SpendListener | null = null;
 
@@ -74,7 +68,7 @@ export class GroupSpends {
     this.#spends = new TeamCache({
       memory,
       share: "guard",
-      part: 0.5,
+      part: 0.45,
       bytesOf: (_, name) => SPEND_BYTES + DAYS_COUNTED * DAY_BYTES + BYTES_PER_CHAR * name.length,
     });
   }
@@ -99,7 +93,6 @@ export class GroupSpends {
     const days = this.#days(nowMs);
     const names = groups.map(groupName);
     for (const name of names) this.#spends.peek(team, name)?.published.clear();
-    this.teams.add(team);
     // Before the sums: what is not pending by then is in them.
     const staleAsOf = await projectedToMs(store, nowMs);
     const rows = await getAll(
@@ -133,6 +126,7 @@ export class GroupSpends {
 
   /** Publishes roll-ups that a commit has changed, in the order of their differences. */
   publish(team: TeamId, differences: readonly RollupRow[], rows: readonly TeamSet[]): void {
+    if (!this.#spends.has(team)) return;
     for (const [i, { day, group }] of differences.entries()) {
       const spend = KINDS.has(group.kind) ? this.#spends.peek(team, groupName(group)) : undefined;
       if (!spend?.read.includes(day)) continue;

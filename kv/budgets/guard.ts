@@ -3,12 +3,7 @@
  *
  * @module
  */
-import {
-  type Budget,
-  type GuardConfig,
-  type GuardSubject,
-  includes,
-} from "../../domain/budgets/budget.ts";
+import { type Budget, type GuardSubject, includes } from "../../domain/budgets/budget.ts";
 import {
   blockersOf,
   type BudgetVerdict,
@@ -18,13 +13,11 @@ import {
   groupOf,
   headerOf,
   judgeBudget,
-  nextChangeMs,
   NOTHING_SPENT,
   ofPeriods,
   onlyGroupOf,
   pausesOf,
   prepareBudget,
-  type PreparedBudget,
   type Spent,
   spentIn,
   type Verdict,
@@ -33,46 +26,19 @@ import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import { groupName, type RollupGroup } from "../../domain/spend/rollup.ts";
 import type { Principal } from "../../domain/teams/credentials.ts";
-import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
+import { BYTES_PER_CHAR } from "../../runtime/memory.ts";
 import { TeamCache } from "../../runtime/team_cache.ts";
-import { readConfig, type TeamConfig } from "../config/objects.ts";
 import type { Store } from "../store.ts";
 import type { GroupSpend, GroupSpends } from "./group_spend.ts";
-import { GuardReads, type ReadCount } from "./reads.ts";
+import { FRESH_MS, GuardReads, isOlder } from "./reads.ts";
 import { costIn, type GuardCall, GuardRuns, type JudgedRun, NOBODY } from "./runs.ts";
-
-/** Age after which a spend is read again, milliseconds. */
-const FRESH_MS = 1_000;
+import { forgetVerdicts, prepareGuard, type TeamGuard, TeamGuards } from "./team_guards.ts";
 
 /** Age from which no acknowledgement shows a spend, milliseconds. */
 const SHOWN_MS_MAX = 60_000;
 
-/** Age after which a configuration without budgets is read again where others may change it. */
-const EMPTY_FRESH_MS = 3_000;
-
-/** Bytes of an object of a team, and of a team without any. */
-const OBJECT_BYTES = 1_000, TEAM_BYTES = 800;
-
 /** Bytes of a verdict about a subject, and of each budget in it with the text of an answer. */
 const VERDICT_BYTES = 300, JUDGED_BYTES = 900;
-
-/** A team's budgets and pauses. */
-interface TeamGuard {
-  readonly config: GuardConfig;
-  /** Budgets of periods, and of each run; they hold until `untilMs`. */
-  ofPeriods: readonly PreparedBudget[];
-  ofRuns: readonly PreparedBudget[];
-  readonly version: number;
-  /** Time of the read, unix milliseconds. */
-  readAtMs: number;
-  /** Another object after each change: verdicts hold for one. */
-  state: object;
-  /** Times between which verdicts and prepared budgets hold, unix milliseconds. */
-  lastMs: number;
-  untilMs: number;
-  /** Reads in the background within a second. */
-  readonly reads: ReadCount;
-}
 
 /** A verdict about a subject, from spends that may lack. */
 interface SubjectVerdict extends Verdict {
@@ -108,39 +74,26 @@ export class RunGuard {
   readonly #store: Store;
   readonly #spends: GroupSpends;
   readonly #now: () => number;
-  readonly #teams: ByteCache<TeamId, TeamGuard>;
+  readonly #teams: TeamGuards;
   readonly #verdicts: TeamCache<SubjectVerdict>;
   readonly #reads: GuardReads;
   readonly #runs: GuardRuns;
-  /** The latest configuration that was read: it may be too large for the cache. */
-  #last: TeamGuard | null = null;
 
   constructor({ store, spends, now }: GuardDeps) {
-    const { memory } = store;
     [this.#store, this.#spends, this.#now] = [store, spends, now];
-    this.#teams = createByteCache({
-      memory,
-      share: "guard",
-      part: 0.2,
-      bytesOf: ({ config: { budgets, pauses } }) =>
-        TEAM_BYTES + OBJECT_BYTES * (budgets.length + pauses.length),
-    });
+    this.#reads = new GuardReads(store, now);
+    this.#teams = new TeamGuards(store, this.#reads, now);
+    this.#runs = new GuardRuns(store, this.#reads);
     this.#verdicts = new TeamCache({
-      memory,
+      memory: store.memory,
       share: "guard",
       part: 0.1,
       bytesOf: ({ budgets }, name) =>
         VERDICT_BYTES + JUDGED_BYTES * budgets.length + BYTES_PER_CHAR * name.length,
     });
-    this.#reads = new GuardReads(store, now);
-    this.#runs = new GuardRuns(store, this.#reads);
     spends.listener = {
-      published: (team) => forgetVerdicts(this.#teams.peek(team)),
-      configured: (team, config) => {
-        const known = this.#teams.peek(team);
-        if (known?.version === config.version) known.readAtMs = now();
-        else this.#set(team, config);
-      },
+      published: (team) => this.#teams.changed(team),
+      configured: (team, config) => this.#teams.configured(team, config),
     };
   }
 
@@ -155,17 +108,12 @@ export class RunGuard {
     run: RunId,
     callOf: () => GuardCall,
   ): string | null {
-    const guard = this.#teams.get(team);
     const nowMs = this.#now();
-    if (this.#isOld(guard, nowMs)) {
-      const start = () => this.#readConfig(team);
-      this.#reads.inBackground(guard?.reads, [`config ${team}`], start);
-    }
-    if (guard === undefined || isEmpty(guard.config)) return null;
-    this.#prepare(guard, nowMs);
-    const known = this.#runs.after(
-      ...[team, run, callOf(), guard.ofRuns.length > 0, guard.reads] as const,
-    );
+    const guard = this.#teams.get(team, nowMs);
+    if (guard === undefined || isEmpty(guard)) return null;
+    prepareGuard(guard, nowMs);
+    const needsSpent = guard.ofRuns.length > 0;
+    const known = this.#runs.after(team, run, callOf(), needsSpent, guard.reads);
     const { subject } = known;
     const verdict = this.#verdictOf(guard, team, subject ?? NOBODY, nowMs);
     if (nowMs >= verdict.freshToMs) {
@@ -203,8 +151,8 @@ export class RunGuard {
 
   /** Judges subjects by spends that are at most a second old. */
   async #judge(team: TeamId, subjects: readonly GuardSubject[], nowMs: number) {
-    const guard = await this.#current(team, nowMs);
-    this.#prepare(guard, nowMs);
+    const guard = await this.#teams.current(team, nowMs);
+    prepareGuard(guard, nowMs);
     const groups = groupsOf(guard, subjects);
     await this.#readSpend(guard, team, this.#oldOf(team, groups, nowMs));
     return subjects.map((subject) => this.#verdictOf(guard, team, subject, nowMs));
@@ -216,7 +164,7 @@ export class RunGuard {
     budgets: readonly Budget[],
   ): Promise<ReadonlyMap<string, BudgetVerdict>> {
     const nowMs = this.#now();
-    const guard = await this.#current(team, nowMs);
+    const guard = await this.#teams.current(team, nowMs);
     const named = ofPeriods(budgets).flatMap((budget) => {
       const group = onlyGroupOf(budget);
       return group === null ? [] : [{ budget, group }];
@@ -233,51 +181,13 @@ export class RunGuard {
   }
 
   /** Reads the budgets and pauses of a team again, after one of them has changed. */
-  async reload(team: TeamId): Promise<void> {
-    await this.#reads.get(`config ${team}`);
-    await this.#readConfig(team);
+  reload(team: TeamId): Promise<void> {
+    return this.#teams.reload(team);
   }
 
   /** Resolves when no read is under way. */
   idle(): Promise<void> {
     return this.#reads.idle();
-  }
-
-  /** Returns whether a configuration must be read: commits of this process tell their own. */
-  #isOld(guard: TeamGuard | undefined, nowMs: number): boolean {
-    if (!this.#store.limits.mayRepeat) return false;
-    if (guard === undefined) return true;
-    return isOlder(guard.readAtMs, nowMs, isEmpty(guard.config) ? EMPTY_FRESH_MS : FRESH_MS);
-  }
-
-  async #current(team: TeamId, nowMs: number): Promise<TeamGuard> {
-    const known = this.#teams.get(team);
-    if (known !== undefined && !this.#isOld(known, nowMs)) return known;
-    await this.#readConfig(team);
-    return this.#teams.peek(team) ?? this.#last as TeamGuard;
-  }
-
-  #readConfig(team: TeamId): Promise<void> {
-    return this.#reads.once([`config ${team}`], team, async () => {
-      this.#set(team, await readConfig(this.#store, team));
-    });
-  }
-
-  #set(team: TeamId, { version, budgets, pauses }: TeamConfig): void {
-    const enabled = budgets.filter(({ settings }) => settings.enabled);
-    const guard: TeamGuard = {
-      config: { budgets: enabled, pauses },
-      ofPeriods: [],
-      ofRuns: [],
-      version,
-      readAtMs: this.#now(),
-      state: {},
-      lastMs: 0,
-      untilMs: 0,
-      reads: this.#teams.peek(team)?.reads ?? { second: 0, count: 0 },
-    };
-    this.#last = guard;
-    this.#teams.set(team, guard);
   }
 
   /** Reads the spends of groups, each of them once at a time. */
@@ -293,9 +203,9 @@ export class RunGuard {
     const reading = this.#reads.once(missing.map(([name]) => name), team, async () => {
       const some = missing.map(([, group]) => group);
       await this.#spends.read(this.#store, team, some, this.#now());
-      // The configuration may have been read again meanwhile.
       forgetVerdicts(guard);
-      forgetVerdicts(this.#teams.peek(team));
+      // The configuration may have been read again meanwhile.
+      this.#teams.changed(team);
     });
     await Promise.all([...others, reading]);
   }
@@ -308,24 +218,9 @@ export class RunGuard {
     });
   }
 
-  /** Prepares budgets for the time: without a change, only the end of a period changes verdicts. */
-  #prepare(guard: TeamGuard, nowMs: number): void {
-    // The clock may have been set back.
-    const isOver = nowMs >= guard.untilMs || nowMs < guard.lastMs;
-    if (isOver) {
-      const { budgets } = guard.config;
-      const ofRuns = budgets.filter(({ settings }) => settings.period === "run");
-      guard.ofPeriods = ofPeriods(budgets).map((budget) => prepareBudget(budget, nowMs));
-      guard.ofRuns = ofRuns.map((budget) => prepareBudget(budget, nowMs));
-      guard.untilMs = nextChangeMs(guard.config, nowMs);
-    }
-    if (isOver) forgetVerdicts(guard);
-    guard.lastMs = nowMs;
-  }
-
   /** Returns the verdict about a subject, from spends in memory. */
   #verdictOf(guard: TeamGuard, team: TeamId, subject: GuardSubject, nowMs: number): SubjectVerdict {
-    this.#prepare(guard, nowMs);
+    prepareGuard(guard, nowMs);
     const name = JSON.stringify([subject.agent, subject.customer, subject.feature]);
     const known = this.#verdicts.get(team, name);
     if (known?.holdsFor === guard.state) return known;
@@ -362,11 +257,6 @@ export class RunGuard {
     this.#verdicts.set(team, name, verdict);
     return verdict;
   }
-}
-
-/** Makes the verdicts of a team be judged again. */
-function forgetVerdicts(guard: TeamGuard | undefined): void {
-  if (guard !== undefined) guard.state = {};
 }
 
 /** Leaves out budgets whose spend is too old for an acknowledgement. */
@@ -416,11 +306,6 @@ function spendName(team: TeamId, group: RollupGroup): string {
   return `${team} ${groupName(group)}`;
 }
 
-function isEmpty({ budgets, pauses }: GuardConfig): boolean {
+function isEmpty({ config: { budgets, pauses } }: TeamGuard): boolean {
   return budgets.length === 0 && pauses.length === 0;
-}
-
-/** Returns whether a time is further away than this; a clock may have been set back. */
-function isOlder(atMs: number, nowMs: number, ms: number): boolean {
-  return Math.abs(nowMs - atMs) > ms;
 }

@@ -7,6 +7,14 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import { outsideScope } from "../base/reads.ts";
 import type { Store } from "../store.ts";
 
+/** Age after which what other processes may change is read again, milliseconds. */
+export const FRESH_MS = 1_000;
+
+/** Returns whether a time is further away than this; a clock may have been set back. */
+export function isOlder(atMs: number, nowMs: number, ms: number): boolean {
+  return Math.abs(nowMs - atMs) > ms;
+}
+
 /** Maximum reads of a team in the background within a second. */
 const READS_PER_SECOND = 20;
 
@@ -16,25 +24,25 @@ export interface ReadCount {
   count: number;
 }
 
-/** Reads under way, by name: several callers share one. */
+/** Reads under way, by name: several callers share one. All reads of a name have one type. */
 export class GuardReads {
   readonly #store: Store;
   readonly #now: () => number;
-  readonly #reading = new Map<string, Promise<void>>();
+  readonly #reading = new Map<string, Promise<unknown>>();
 
   constructor(store: Store, now: () => number) {
     [this.#store, this.#now] = [store, now];
   }
 
   /** Returns the read of a name; undefined if none is under way. */
-  get(name: string): Promise<void> | undefined {
+  get(name: string): Promise<unknown> | undefined {
     return this.#reading.get(name);
   }
 
   /** Runs a read of a team, unless one of the first name is under way. */
-  once(names: readonly string[], team: TeamId, read: () => Promise<void>): Promise<void> {
+  once<T>(names: readonly string[], team: TeamId, read: () => Promise<T>): Promise<T> {
     const known = this.#reading.get(names[0] ?? "");
-    if (known !== undefined) return known;
+    if (known !== undefined) return known as Promise<T>;
     // Several calls share it, so it does not end with one of them.
     const reading = outsideScope(() => this.#store.reads.run(team, read)).finally(() => {
       for (const name of names) this.#reading.delete(name);
@@ -50,7 +58,7 @@ export class GuardReads {
   inBackground(
     reads: ReadCount | undefined,
     names: readonly string[],
-    start: () => Promise<void>,
+    start: () => Promise<unknown>,
     max = READS_PER_SECOND,
   ): void {
     if (names.every((name) => this.#reading.has(name))) return;

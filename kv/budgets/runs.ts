@@ -62,7 +62,7 @@ export class GuardRuns {
     this.#runs = new TeamCache({
       memory: store.memory,
       share: "guard",
-      part: 0.2,
+      part: 0.15,
       bytesOf: ({ subject }, name) =>
         RUN_BYTES +
         BYTES_PER_CHAR * `${subject?.agent}${subject?.customer}${subject?.feature}${name}`.length,

@@ -1,6 +1,13 @@
 /** The guard below the HTTP stack: what it reads and when, and spends that change while they are read. */
 import { assertEquals } from "@std/assert";
-import { BUDGETS, type BudgetSettings } from "../../../../domain/budgets/budget.ts";
+import {
+  BUDGETS,
+  type BudgetSettings,
+  PAUSES,
+  type PauseSettings,
+  REASON_CHARS_MAX,
+} from "../../../../domain/budgets/budget.ts";
+import { LABEL_CHARS_MAX } from "../../../../domain/core/limits.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import { EMPTY_MEASURES } from "../../../../domain/runs/summary.ts";
 import type { RunParts } from "../../../../domain/runs/run.ts";
@@ -26,8 +33,15 @@ const DAY = "2026-11-21";
 /** Deadlines that never pass: reads of a busy machine may take longer than the service waits. */
 const NO_DEADLINES = new Deadlines(Infinity, { now: () => 0, after: () => () => {} });
 
-/** A guard over a file whose reads are counted, and may wait or fail. */
-async function openGuard(budgets: readonly Partial<BudgetSettings>[]) {
+/**
+ * A guard over a file whose reads are counted, and may wait or fail.
+ *
+ * @param pausesOf returns the pauses of the first team and of the other one
+ */
+async function openGuard(
+  budgets: readonly Partial<BudgetSettings>[],
+  pausesOf: (team: number) => readonly PauseSettings[] = () => [],
+) {
   const temp = await TempStore.open();
   const [team, other] = [
     await insertTeam(temp.store, "business"),
@@ -54,18 +68,24 @@ async function openGuard(budgets: readonly Partial<BudgetSettings>[]) {
   const spends = new GroupSpends(store.memory);
   const guard = new RunGuard({ store, spends, now: () => world.nowMs });
   const defaults = { scope: {}, period: "day", limit_usd: "10", mode: "hard", warn_at: [0.8] };
-  const rows = budgets.map((settings, n) => ({
-    slug: `b${n}`,
-    id: `grl_${n}`,
+  const rowOf = (settings: unknown, id: string) => ({
+    slug: id,
+    id,
     version: 1,
-    settings: { ...defaults, enabled: true, ...settings },
+    settings,
     createdAt: NOON,
     updatedAt: NOON,
     updatedBy: "key",
-  }));
-  for (const { id } of [team, other]) {
-    const sets = rows.map((value) => ({
-      key: keys.configObject(id, BUDGETS.kind, value.slug),
+  });
+  for (const [n, { id }] of [team, other].entries()) {
+    const rows = [
+      ...budgets.map((settings, i) =>
+        [BUDGETS.kind, rowOf({ ...defaults, enabled: true, ...settings }, `grl_${i}`)] as const
+      ),
+      ...pausesOf(n).map((settings, i) => [PAUSES.kind, rowOf(settings, `gps_${i}`)] as const),
+    ];
+    const sets = rows.map(([kind, value]) => ({
+      key: keys.configObject(id, kind, value.slug),
       value,
     }));
     sets.push({ key: keys.config(id), value: 1 as never });
@@ -276,4 +296,41 @@ Deno.test("guard: a spend that was being read when the configuration changed is 
   go.resolve();
   await g.guard.idle();
   assertEquals(g.acknowledge(1), 'block;rule="grl_0";spent=11;limit=10;age=0');
+});
+
+/** As many budgets and pauses as a team may have, none of them about the customer `acme`. */
+const MOST = {
+  budgets: Array.from({ length: BUDGETS.cap }, (_, n): Partial<BudgetSettings> => ({
+    scope: { customer_id: `${n}`.padEnd(LABEL_CHARS_MAX, "é") },
+  })),
+  pausesWith: (reason: string) =>
+    Array.from({ length: PAUSES.cap }, (_, n): PauseSettings => ({
+      customer_id: `${n}`.padEnd(LABEL_CHARS_MAX, "é"),
+      reason,
+      until: null,
+    })),
+};
+
+Deno.test("guard: teams with the most and longest budgets and pauses have their verdicts in the least memory", async () => {
+  const reason = "é".repeat(REASON_CHARS_MAX);
+  await using g = await openGuard(MOST.budgets, () => MOST.pausesWith(reason));
+  for (const key of [g.ofOther, g.principal]) {
+    assertEquals(g.acknowledge(1, "acme", 0n, key), "allow");
+  }
+  const { bytes, bytesMax } = g.memoryUse();
+  const chars = LABEL_CHARS_MAX * (BUDGETS.cap + PAUSES.cap) + REASON_CHARS_MAX * PAUSES.cap;
+  assertEquals(bytes > 2 * 2 * chars && bytes <= bytesMax, true, `${bytes} ${bytesMax}`);
+});
+
+Deno.test("guard: teams whose pauses are too large for the memory are each judged by their own", async () => {
+  const everyone = (n: number) => ({ reason: `team ${n}`, until: null });
+  const others = MOST.pausesWith("𝄞".repeat(REASON_CHARS_MAX)).slice(1);
+  await using g = await openGuard(MOST.budgets, (n) => [everyone(n), ...others]);
+  const { bytes } = g.memoryUse();
+  assertEquals(bytes, 0);
+  const subject = { agent: null, customer: null, feature: null };
+  const teams = [g.principal, g.ofOther];
+  const checked = await Promise.all(teams.map(({ team }) => g.guard.check(team.id, subject)));
+  const reasons = checked.map(({ pauses }) => pauses.map(({ settings }) => settings.reason));
+  assertEquals(reasons, [["team 0"], ["team 1"]]);
 });
