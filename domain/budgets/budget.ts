@@ -8,13 +8,8 @@
 import { z } from "zod";
 import { kindName } from "../alerts/signal.ts";
 import { BUDGETS_MAX, SPEND_PERIODS } from "../alerts/rule.ts";
-import { flag, versionField, withDefault } from "../config/body.ts";
-import {
-  type ConfigObject,
-  kindAsSent,
-  type ObjectFields,
-  type ObjectKind,
-} from "../config/objects.ts";
+import { flag, kindAsSent, withDefault } from "../config/body.ts";
+import type { ConfigObject, ObjectFields, ObjectKind } from "../config/objects.ts";
 import { refuse } from "../core/errors.ts";
 import { agentSlug, customer, instant, oneOf, optional, text } from "../core/fields.ts";
 import { COST_USD_MAX, LABEL_CHARS_MAX } from "../core/limits.ts";
@@ -147,7 +142,7 @@ const warnAt = z.array(z.number(SHARE).gt(0, SHARE).lt(1, SHARE), WARN_AT)
   .min(1, WARN_AT).max(WARN_AT_MAX, WARN_AT)
   .transform((sent): readonly number[] => [...new Set(sent)].sort((a, b) => a - b));
 
-const budgetSchema = z.object({
+const budgetFields = {
   scope: budgetScope,
   period: oneOf("BudgetPeriod", BUDGET_PERIODS).describe(
     "UTC; weeks begin on Monday. `run` judges each run for itself: the scope is `{}` or an agent.",
@@ -162,15 +157,14 @@ const budgetSchema = z.object({
     `Shares of the limit at which it warns, 1 to ${WARN_AT_MAX}; 0.8 when absent.`,
   ),
   enabled: flag(true).describe("`false` judges nothing."),
-  version: versionField,
-});
+};
 
 /** Budgets. */
 export const BUDGETS: ObjectKind<BudgetSettings> = kindAsSent({
   kind: "budget",
   prefix: "grl",
   cap: BUDGETS_MAX,
-  schema: budgetSchema,
+  fields: budgetFields,
   verify({ scope, period }) {
     const { label, name } = placeOf(scope);
     const isOfRuns = label === null || label === "agent" && name !== null;
@@ -185,22 +179,21 @@ export const BUDGETS: ObjectKind<BudgetSettings> = kindAsSent({
   follow: ({ atMs }) => ({ file: [{ kind: "rule", at: atMs, name: kindName("budget") }] }),
 });
 
-const pauseSchema = z.object({
+const pauseFields = {
   ...names,
   reason: text(REASON_CHARS_MAX).refine((sent) => sent !== "", REASON).meta({ minLength: 1 })
     .describe("Words for people; verdicts show them."),
   until: withDefault(instant(), null).describe(
     "End, in the future; when absent, the pause lasts until it is deleted.",
   ),
-  version: versionField,
-});
+};
 
 /** Pauses. */
 export const PAUSES: ObjectKind<PauseSettings> = kindAsSent({
   kind: "pause",
   prefix: "gps",
   cap: 100,
-  schema: pauseSchema,
+  fields: pauseFields,
   verify({ reason: _, until, ...scope }, nowMs) {
     const more = Object.keys(scope)[1];
     if (more !== undefined) refuseField(more, ONE_NAME);

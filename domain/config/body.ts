@@ -1,13 +1,15 @@
 /**
- * Field schemas that the bodies of configured objects share.
+ * Bodies of configured objects: kinds that a schema declares, and the fields that bodies share.
  *
  * @module
  */
 import { z } from "zod";
+import type { JsonFields } from "../core/body.ts";
 import { refuse } from "../core/errors.ts";
-import { charCount } from "../core/raw_json.ts";
+import { charCount, isObject } from "../core/raw_json.ts";
 import { optional } from "../core/fields.ts";
-import { CONFIG_SLUG } from "./objects.ts";
+import { check } from "../core/validate.ts";
+import { CONFIG_SLUG, type ObjectFields, type ObjectKind } from "./objects.ts";
 
 /** Maximum names of one list of a `match`. */
 export const MATCH_NAMES_MAX = 20;
@@ -66,6 +68,49 @@ export function flag(whenAbsent: boolean) {
  */
 export const versionField = withDefault(whole({ min: 0, max: Number.MAX_SAFE_INTEGER }), null)
   .describe("The current version, 0 if none is stored; any when absent.");
+
+/**
+ * Values of fields.
+ *
+ * @internal
+ */
+export type FieldValues<Fields extends z.ZodRawShape> = z.output<z.ZodObject<Fields>>;
+
+/**
+ * Declares a kind whose settings are the fields that were sent.
+ *
+ * @param of the kind; `verify` refuses settings that do not fit together
+ * @internal
+ */
+export function kindAsSent<Fields extends z.ZodRawShape, Settings = FieldValues<Fields>>(
+  { fields, verify, ...of }:
+    & Omit<ObjectKind<Settings>, "schema" | "parse" | "fieldsOf">
+    & Partial<Pick<ObjectKind<Settings>, "fieldsOf">>
+    & {
+      readonly fields: Fields;
+      readonly verify?: (settings: FieldValues<Fields>, nowMs: number) => void;
+    },
+): ObjectKind<Settings> {
+  const schema = z.object({ ...fields, version: versionField });
+  return {
+    fieldsOf: (settings) => ({ ...settings as ObjectFields }),
+    ...of,
+    schema,
+    parse(body, nowMs) {
+      const { version, ...settings } = sentOf(check<JsonFields>(schema, body));
+      verify?.(settings as FieldValues<Fields>, nowMs);
+      return { settings: settings as Settings, version: version as number | null };
+    },
+  };
+}
+
+/** Returns the fields of an object that were sent, also of objects in it. */
+function sentOf(fields: JsonFields): JsonFields {
+  const sent = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(
+    sent.map(([name, value]) => [name, isObject(value) ? sentOf(value) : value]),
+  );
+}
 
 /**
  * Schema of a list of different slugs.

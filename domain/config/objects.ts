@@ -10,8 +10,6 @@ import type { JsonFields } from "../core/body.ts";
 import { refuse } from "../core/errors.ts";
 import type { ConfigKind, TeamId } from "../core/ids.ts";
 import type { PageBounds } from "../core/query.ts";
-import { isObject } from "../core/raw_json.ts";
-import { check } from "../core/validate.ts";
 import type { AuditValue } from "../teams/audit_log.ts";
 import type { MadeBy, Team } from "../teams/team.ts";
 import type { WorkKind } from "../work/work.ts";
@@ -138,48 +136,6 @@ export interface ObjectKind<Settings, Sent = Settings> {
   readonly fieldsOf: (settings: Settings) => ObjectFields;
   /** Returns the work that follows from a change; none when absent. */
   readonly follow?: (change: ObjectChange<Settings>) => FollowUp;
-}
-
-/**
- * Settings that a schema has: its fields but the version.
- *
- * @internal
- */
-export type SchemaSettings<Schema extends z.ZodObject> = Omit<z.output<Schema>, "version">;
-
-/**
- * Declares a kind whose settings are the fields of its schema that were sent.
- *
- * @param of the kind; `verify` refuses settings that do not fit together
- * @internal
- */
-export function kindAsSent<Schema extends z.ZodObject, Settings = SchemaSettings<Schema>>(
-  { schema, verify, ...of }:
-    & Omit<ObjectKind<Settings>, "schema" | "parse" | "fieldsOf">
-    & Partial<Pick<ObjectKind<Settings>, "fieldsOf">>
-    & {
-      readonly schema: Schema;
-      readonly verify?: (settings: SchemaSettings<Schema>, nowMs: number) => void;
-    },
-): ObjectKind<Settings> {
-  return {
-    fieldsOf: (settings) => ({ ...settings as ObjectFields }),
-    ...of,
-    schema,
-    parse(body, nowMs) {
-      const { version, ...settings } = sentOf(check<z.output<Schema>>(schema, body));
-      verify?.(settings as SchemaSettings<Schema>, nowMs);
-      return { settings: settings as Settings, version: version as number | null };
-    },
-  };
-}
-
-/** Returns the fields of an object that were sent, also of objects in it. */
-function sentOf(fields: JsonFields): JsonFields {
-  const sent = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(
-    sent.map(([name, value]) => [name, isObject(value) ? sentOf(value) : value]),
-  );
 }
 
 /** Result of a `PUT`; `replayed` if nothing differs. */

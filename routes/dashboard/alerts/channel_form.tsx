@@ -3,9 +3,7 @@ import type { Child } from "hono/jsx";
 import {
   ALL_EVENTS,
   CHANNEL_TYPES,
-  type ChannelSettings,
   type ChannelType,
-  type OpenedChannelSettings,
   PAGERDUTY_REGIONS,
 } from "../../../domain/channels/channel.ts";
 import { CHANNELS } from "../../../domain/channels/channel_body.ts";
@@ -14,10 +12,10 @@ import { Copyable, InlineNotice, SAVED } from "../components/elements.tsx";
 import { seeOther, type View } from "../layout/page.tsx";
 import { type FieldBuilder, type FormValues, isStored } from "../objects/form.tsx";
 import { readAll } from "../objects/known_values.tsx";
-import { ObjectCrumbs, type ObjectPages } from "../objects/pages.tsx";
+import { ObjectCrumbs, objectPages } from "../objects/pages.tsx";
 import { TYPE_LABELS } from "./delivery_table.tsx";
 import { alertFrame, type AlertSetup, readSetup, withTabs } from "./frame.tsx";
-import { channelPath, CHANNELS_PATH } from "./paths.ts";
+import { channelPath } from "./paths.ts";
 
 /** Builds the field of a secret, which is never filled in. */
 type SecretField = (name: string, label: string, placeholder: string, hint?: string) => Child;
@@ -99,9 +97,7 @@ const TYPE_WORDS: Readonly<Record<ChannelType, string>> = {
 };
 
 /** The pages of channels. Secrets stay empty in forms, and so stay as they are. */
-export const CHANNEL_PAGES: ObjectPages<ChannelSettings, OpenedChannelSettings> = {
-  of: CHANNELS,
-  listPath: CHANNELS_PATH,
+export const CHANNEL_PAGES = objectPages(CHANNELS, {
   frame: alertFrame("channels"),
   variants: Object.fromEntries(
     CHANNEL_TYPES.map((type) => [type, [TYPE_LABELS[type], TYPE_WORDS[type]] as const]),
@@ -120,7 +116,7 @@ export const CHANNEL_PAGES: ObjectPages<ChannelSettings, OpenedChannelSettings> 
     secret === undefined
       ? seeOther(channelPath(slug) + SAVED)
       : showSecret(await readSetup(visit), slug, secret, "Channel created"),
-};
+});
 
 /** Shows the signing secret of a webhook. No other page contains it. */
 export function showSecret(

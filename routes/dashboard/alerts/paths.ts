@@ -1,11 +1,11 @@
 /** Paths of the pages of alerts. */
-import { ALERTS_PATH, pathsBelow } from "../layout/paths.ts";
+import { ALERTS_PATH, objectsPath, pathsBelow } from "../layout/paths.ts";
 
 export const HISTORY_PATH = `${ALERTS_PATH}/history`;
-export const RULES_PATH = `${ALERTS_PATH}/rules`;
-export const CHANNELS_PATH = `${ALERTS_PATH}/channels`;
+export const RULES_PATH = objectsPath("rule");
+export const CHANNELS_PATH = objectsPath("channel");
 export const DELIVERIES_PATH = `${ALERTS_PATH}/deliveries`;
-export const SILENCES_PATH = `${ALERTS_PATH}/silences`;
+export const SILENCES_PATH = objectsPath("silence");
 
 /** Path of an incident, or of one of its forms. */
 export const incidentPath = pathsBelow<"/silence">(`${ALERTS_PATH}/incidents`);

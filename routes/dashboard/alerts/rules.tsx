@@ -5,7 +5,6 @@ import {
   type Rule,
   type RuleKind,
   type RuleOverflow,
-  type RuleSettings,
 } from "../../../domain/alerts/rule.ts";
 import { FITTING, RULES } from "../../../domain/alerts/rule_body.ts";
 import { PREVIEW, type RulePreview } from "../../../domain/alerts/preview.ts";
@@ -23,10 +22,9 @@ import {
   readKnownValues,
 } from "../objects/known_values.tsx";
 import { enableColumn, showList, slugColumn } from "../objects/list.tsx";
-import { type ObjectPages, showObject } from "../objects/pages.tsx";
+import { objectPages, showObject } from "../objects/pages.tsx";
 import { alertFrame } from "./frame.tsx";
 import { SeverityTag } from "./labels.tsx";
-import { RULES_PATH } from "./paths.ts";
 import {
   channelWords,
   MISSED_LABELS,
@@ -159,9 +157,7 @@ function formFields(
 }
 
 /** The pages of rules. */
-export const RULE_PAGES: ObjectPages<RuleSettings> = {
-  of: RULES,
-  listPath: RULES_PATH,
+export const RULE_PAGES = objectPages(RULES, {
   frame: alertFrame("rules"),
   variants: RULE_KIND_WORDS,
   open: async ({ c, deps, team }) => {
@@ -190,7 +186,7 @@ export const RULE_PAGES: ObjectPages<RuleSettings> = {
         : <InlineNotice kind="good">{previewWords(preview)}</InlineNotice>;
     },
   },
-};
+});
 
 export const showRules = showList(RULE_PAGES, async (rows, { deps, team, isAdmin }) => {
   const overflows = await deps.incidents.overflows(team);

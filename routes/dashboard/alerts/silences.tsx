@@ -1,11 +1,6 @@
 /** `/dashboard/alerts/silences`: times in which messages are held back. */
 import { RULES } from "../../../domain/alerts/rule_body.ts";
-import {
-  type Silence,
-  type SilencePut,
-  SILENCES,
-  type SilenceSettings,
-} from "../../../domain/alerts/silence.ts";
+import { type Silence, SILENCES } from "../../../domain/alerts/silence.ts";
 import { Refused } from "../../../domain/core/errors.ts";
 import { formatInstant, parseInstant } from "../../../domain/core/time.ts";
 import { parseDuration } from "../../../domain/monitors/schedule.ts";
@@ -15,7 +10,7 @@ import { listed } from "../components/format.ts";
 import { bodyIn } from "../objects/form.tsx";
 import { matchFields, readAll, readKnownValues } from "../objects/known_values.tsx";
 import { buttonColumn, showList } from "../objects/list.tsx";
-import { type ObjectPages, ofObject } from "../objects/pages.tsx";
+import { objectPages, ofObject } from "../objects/pages.tsx";
 import { type Column, column, nameColumn } from "../components/table.tsx";
 import { seeOther } from "../layout/page.tsx";
 import { alertFrame } from "./frame.tsx";
@@ -61,9 +56,7 @@ function matchWords({ match: { rules, agents, customers } }: Silence["settings"]
 }
 
 /** The pages of silences. Their form has a duration instead of an end. */
-export const SILENCE_PAGES: ObjectPages<SilenceSettings, SilencePut> = {
-  of: SILENCES,
-  listPath: SILENCES_PATH,
+export const SILENCE_PAGES = objectPages(SILENCES, {
   frame: alertFrame("silences"),
   bodyOf: (form, now) => {
     const from = form.get("from") ?? "";
@@ -103,7 +96,7 @@ export const SILENCE_PAGES: ObjectPages<SilenceSettings, SilencePut> = {
       ),
     };
   },
-};
+});
 
 function wrong(field: string, needed: string): Refused {
   return new Refused({ code: "invalid_field", message: `Must be ${needed}`, field });

@@ -1,5 +1,6 @@
 /** `/dashboard/audit`: the audit log, newest first. */
 import { OPERATOR } from "../../../domain/teams/credentials.ts";
+import { CONFIG_KINDS, type ConfigKind } from "../../../domain/core/ids.ts";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { DAY_MS, parseInstant } from "../../../domain/core/time.ts";
 import {
@@ -16,13 +17,12 @@ import { type Column, FilterForm, listPage, nextPath } from "../components/table
 import { At } from "../components/elements.tsx";
 import { exactText } from "../assets/time.js";
 import { formOf, type Option } from "../components/form_fields.tsx";
-import { checkPath } from "../layout/paths.ts";
 import { Actor, ACTORS } from "../keys/labels.tsx";
 import { jobPath } from "../rate_card/paths.ts";
 import { durationText } from "../components/format.ts";
 
 import * as paths from "../layout/paths.ts";
-import * as alertPaths from "../alerts/paths.ts";
+import { DELIVERIES_PATH, incidentPath } from "../alerts/paths.ts";
 
 /** Filters, in the order of the form. */
 const FILTERS = ["who", "what", "from", "to"] as const;
@@ -117,30 +117,37 @@ function objectOf(action: AuditAction): AuditObject {
   return action.slice(0, action.indexOf(".")) as AuditObject;
 }
 
-/** Kinds of objects: their name in the filter, the words before a target, and the target's page. */
-const KINDS: Readonly<
-  Record<AuditObject, readonly [name: string, noun: string, pageOf?: (target: string) => string]>
-> = {
+/** Words of a kind of objects: its name in the filter, those before a target, and its page. */
+type KindWords = readonly [name: string, noun: string, pageOf?: (target: string) => string];
+
+/** Kinds of configured objects that have no page of each. */
+const LISTED: readonly ConfigKind[] = ["pause", "silence"];
+
+/** Returns the words of a kind of configured objects. */
+function wordsOf(kind: ConfigKind): KindWords {
+  const list = paths.objectsPath(kind);
+  return [`${kind}s`, `the ${kind}`, LISTED.includes(kind) ? () => list : paths.pathsBelow(list)];
+}
+
+const OTHER_KINDS: Readonly<Record<Exclude<AuditObject, ConfigKind>, KindWords>> = {
   agent: ["agents", "the agent", paths.agentPath],
-  budget: ["budgets", "the budget", paths.budgetPath],
-  channel: ["channels", "the channel", alertPaths.channelPath],
-  check: ["checks", "the check", checkPath],
   credential: ["keys", "the key", paths.keyPath],
   customer: ["customers", "a customer"],
-  delivery: ["deliveries", "the delivery", () => alertPaths.DELIVERIES_PATH],
-  incident: ["incidents", "the incident", alertPaths.incidentPath],
-  judge: ["judges", "the judge", paths.judgePath],
+  delivery: ["deliveries", "the delivery", () => DELIVERIES_PATH],
+  incident: ["incidents", "the incident", incidentPath],
   monitor: ["monitors", "the monitor of", paths.agentPath],
-  pause: ["pauses", "the pause", () => paths.PAUSES_PATH],
   rate: ["prices", "the price of", () => paths.RATE_CARD_PATH],
   reprice: ["repricing", "the calls of", jobPath],
-  rule: ["rules", "the rule", alertPaths.rulePath],
   run: ["runs", "the run"],
-  silence: ["silences", "the silence", () => alertPaths.SILENCES_PATH],
   team: ["teams", "the team", () => paths.PLAN_PATH],
 };
 
-const OBJECTS = Object.entries(KINDS).map(([kind, [name]]) => [kind, name] as const);
+const KINDS = {
+  ...Object.fromEntries(CONFIG_KINDS.map((kind) => [kind, wordsOf(kind)])),
+  ...OTHER_KINDS,
+} as Readonly<Record<AuditObject, KindWords>>;
+
+const OBJECTS = Object.entries(KINDS).map(([kind, [name]]) => [kind, name] as const).sort();
 
 /** Texts of actions that are not the verb of the action and the noun of the object. */
 const ACTION_TEXTS: Partial<Readonly<Record<AuditAction, string>>> = {

@@ -15,11 +15,10 @@ import { LoadBar } from "../components/column_chart.tsx";
 import { Ago, type KeyValue, Money, Sign } from "../components/elements.tsx";
 import { capitalized, countedText, percentText } from "../components/format.ts";
 import { type Column, column, nameColumn, tableSection } from "../components/table.tsx";
-import { BUDGETS_PATH } from "../layout/paths.ts";
 import { bodyIn } from "../objects/form.tsx";
 import { readKnownValues } from "../objects/known_values.tsx";
 import { showList, slugColumn } from "../objects/list.tsx";
-import { type ObjectPages, objectsPage, showObject } from "../objects/pages.tsx";
+import { objectPages, objectsPage, showObject } from "../objects/pages.tsx";
 import { checkScope, groupLink, scopeFields, scopeText, withSpendTabs } from "./scope.tsx";
 
 /** Groups that the page of a budget of each shows. */
@@ -101,9 +100,7 @@ function stateCell(of: BudgetVerdict | null, { settings: { enabled, mode } }: Bu
   );
 }
 
-const BUDGET_PAGES: ObjectPages<BudgetSettings> = {
-  of: BUDGETS,
-  listPath: BUDGETS_PATH,
+const BUDGET_PAGES = objectPages(BUDGETS, {
   frame: () => (view) => withSpendTabs("Budgets", view),
   bodyOf: (form) => {
     checkScope(form);
@@ -132,7 +129,7 @@ const BUDGET_PAGES: ObjectPages<BudgetSettings> = {
       ),
     };
   },
-};
+});
 
 const COLUMNS: readonly Column<BudgetRow>[] = [
   slugColumn(

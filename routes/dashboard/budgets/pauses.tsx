@@ -1,5 +1,5 @@
 /** Pauses: what may not run, who said so and why, and how it runs again. */
-import { type Pause, PAUSES, type PauseSettings } from "../../../domain/budgets/budget.ts";
+import { type Pause, PAUSES } from "../../../domain/budgets/budget.ts";
 import { isPaused, REASON_CHARS_MAX } from "../../../domain/budgets/budget.ts";
 import { Refused } from "../../../domain/core/errors.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
@@ -7,11 +7,10 @@ import { parseDuration } from "../../../domain/monitors/schedule.ts";
 import { At, RESUMED } from "../components/elements.tsx";
 import { type Column, column, nameColumn } from "../components/table.tsx";
 import { Actor, type ActorNames, actorNames, ACTORS } from "../keys/labels.tsx";
-import { PAUSES_PATH } from "../layout/paths.ts";
 import { bodyIn } from "../objects/form.tsx";
 import { readKnownValues } from "../objects/known_values.tsx";
 import { buttonColumn, showList } from "../objects/list.tsx";
-import { type ObjectPages, objectsPage } from "../objects/pages.tsx";
+import { objectPages, objectsPage } from "../objects/pages.tsx";
 import { checkScope, scopeFields, scopeText, withSpendTabs } from "./scope.tsx";
 
 function columnsFor(isAdmin: boolean, names: ActorNames): readonly Column<Pause>[] {
@@ -58,9 +57,7 @@ export const REASON = { required: true, maxlength: REASON_CHARS_MAX } as const;
 
 export const LASTS_HINT = "Such as 30m, 2h or 7d. Empty: until you resume it.";
 
-const PAUSE_PAGES: ObjectPages<PauseSettings> = {
-  of: PAUSES,
-  listPath: PAUSES_PATH,
+const PAUSE_PAGES = objectPages(PAUSES, {
   frame: () => (view) => withSpendTabs("Pauses", view),
   removed: RESUMED,
   bodyOf: (form, nowMs) => {
@@ -81,7 +78,7 @@ const PAUSE_PAGES: ObjectPages<PauseSettings> = {
       ),
     };
   },
-};
+});
 
 const showPauses = showList(PAUSE_PAGES, async (pauses, { c, deps, team, isAdmin }) => {
   const { nowMs } = c.get("frame");

@@ -12,9 +12,9 @@ import { SAVED } from "../components/elements.tsx";
 import { bodyOf } from "../components/form_fields.tsx";
 import { bodyIn, type FieldBuilder, type FormValues, newPathOf } from "../objects/form.tsx";
 import { type KnownValues, matchFields, readKnownValues } from "../objects/known_values.tsx";
-import { formOf, formView, type ObjectPages, ofObject } from "../objects/pages.tsx";
+import { formOf, formView, type ObjectPages, objectPages, ofObject } from "../objects/pages.tsx";
 import { seeOther, type Visit } from "../layout/page.tsx";
-import { checkPath, CHECKS_PATH, queryText } from "../layout/paths.ts";
+import { checkPath, queryText } from "../layout/paths.ts";
 import { LanguageHelp } from "./language.tsx";
 import { SEVERITY_WORDS, TrialOutcome, TRIED_RUNS } from "./outcome.tsx";
 
@@ -67,14 +67,12 @@ function checkFields(field: FieldBuilder, known: KnownValues): Child {
   );
 }
 
-export const CHECK_PAGES: ObjectPages<CheckSettings> = {
-  of: CHECKS,
-  listPath: CHECKS_PATH,
+export const CHECK_PAGES: ObjectPages<CheckSettings> = objectPages(CHECKS, {
   open: openForm,
   fieldsOf: (settings) => ({ ...settings, agents: formAgents(settings) }),
   trial: { label: `Try on the last ${TRIED_RUNS} runs`, run: tryCheck },
   done: (_, { object }) => seeOther(checkPath(object.slug) + SAVED),
-};
+});
 
 /** Reads what the form offers; below it is the place for a dry run. */
 async function openForm({ c, deps, team }: Visit) {

@@ -3,7 +3,6 @@ import type { Child } from "hono/jsx";
 import { isConfigSlug } from "../../../domain/config/body.ts";
 import { existing } from "../../../domain/core/errors.ts";
 import { JUDGES } from "../../../domain/judges/judge_body.ts";
-import type { JudgeSettings } from "../../../domain/judges/judge.ts";
 import { JUDGE_TRIAL, parseJudgeTrial, type TriedRun } from "../../../domain/judges/judge_trial.ts";
 import { NO_SUCH_RUN } from "../../api/runs/runs.ts";
 import { readRecords } from "../agents/named_runs.tsx";
@@ -14,7 +13,7 @@ import { readInteger } from "../components/form_fields.tsx";
 import { countedText } from "../components/format.ts";
 import { type Column, column, numberColumn, Table } from "../components/table.tsx";
 import { seeOther, type Visit } from "../layout/page.tsx";
-import { judgePath, JUDGES_PATH } from "../layout/paths.ts";
+import { judgePath } from "../layout/paths.ts";
 import {
   bodyIn,
   type FieldBuilder,
@@ -23,7 +22,7 @@ import {
   TryButton,
 } from "../objects/form.tsx";
 import { type KnownValues, readKnownValues } from "../objects/known_values.tsx";
-import type { ObjectPages } from "../objects/pages.tsx";
+import { objectPages } from "../objects/pages.tsx";
 import { labelOf, reasonText, valueText } from "./results.tsx";
 
 const RUBRIC = "Score how far {{output}} reaches {{goal}}: 1 not at all, 5 completely.";
@@ -70,9 +69,7 @@ function bodyOf(form: FormValues) {
 }
 
 /** The pages of judges. */
-export const JUDGE_PAGES: ObjectPages<JudgeSettings> = {
-  of: JUDGES,
-  listPath: JUDGES_PATH,
+export const JUDGE_PAGES = objectPages(JUDGES, {
   bodyOf,
   fieldsOf: (settings) => {
     const { result } = settings;
@@ -93,7 +90,7 @@ export const JUDGE_PAGES: ObjectPages<JudgeSettings> = {
   },
   trial: { label: `Try on the last ${JUDGE_TRIAL.runsMax} runs`, run: tryJudge },
   done: (_, { object }) => seeOther(judgePath(object.slug) + SAVED),
-};
+});
 
 /** Shows what a dry run may cost; with consent, judges the latest runs and stores no result. */
 async function tryJudge({ deps, team }: Visit, form: FormValues): Promise<Child> {

@@ -1,4 +1,5 @@
 /** Paths that pages link to. */
+import type { ConfigKind } from "../../../domain/core/ids.ts";
 
 /** The overview; the other pages are below it. */
 export const DASHBOARD_PATH = "/dashboard";
@@ -24,7 +25,6 @@ export const SEARCH_PATH = `${DASHBOARD_PATH}/search`;
 /** Form of the theme and the time zone. */
 export const VIEW_PATH = `${DASHBOARD_PATH}/view`;
 
-export const CHECKS_PATH = `${DASHBOARD_PATH}/checks`;
 export const SPEND_PATH = `${DASHBOARD_PATH}/spend`;
 
 export const RATE_CARD_PATH = `${DASHBOARD_PATH}/rate-card`;
@@ -94,15 +94,29 @@ export function queryText(pairs: Iterable<readonly [string, string | number | nu
   return query.size === 0 ? "" : `?${query}`;
 }
 
+/** Areas that have lists of configured objects; the other lists are areas of their own. */
+const AREAS: Partial<Readonly<Record<ConfigKind, string>>> = {
+  budget: SPEND_PATH,
+  channel: ALERTS_PATH,
+  pause: SPEND_PATH,
+  rule: ALERTS_PATH,
+  silence: ALERTS_PATH,
+};
+
+/** Returns the path of the list of a kind of configured objects. */
+export function objectsPath(kind: ConfigKind): string {
+  return `${AREAS[kind] ?? DASHBOARD_PATH}/${kind}s`;
+}
+
+export const CHECKS_PATH = objectsPath("check");
+
 /** Path of a check, or of one of its forms. */
 export const checkPath = pathsBelow<"/edit" | "/delete">(CHECKS_PATH);
 
-export const BUDGETS_PATH = `${SPEND_PATH}/budgets`;
+export const BUDGETS_PATH = objectsPath("budget");
 
-export const budgetPath = pathsBelow(BUDGETS_PATH);
+export const PAUSES_PATH = objectsPath("pause");
 
-export const PAUSES_PATH = `${SPEND_PATH}/pauses`;
-
-export const JUDGES_PATH = `${DASHBOARD_PATH}/judges`;
+export const JUDGES_PATH = objectsPath("judge");
 
 export const judgePath = pathsBelow(JUDGES_PATH);

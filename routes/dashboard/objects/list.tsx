@@ -1,6 +1,6 @@
 /** Lists of configured objects, with links to their forms and buttons that change them. */
 import type { Child } from "hono/jsx";
-import type { ConfigObject } from "../../../domain/config/objects.ts";
+import type { ConfigObject, ObjectKind } from "../../../domain/config/objects.ts";
 import { Done } from "../components/elements.tsx";
 import { capitalized } from "../components/format.ts";
 import { type Column, column, listPage, nameColumn, tableSection } from "../components/table.tsx";
@@ -25,7 +25,7 @@ interface ObjectList<Row> {
 }
 
 /** Shows the list of a kind; an admin has a link to the form of a new object. */
-export function showList<Settings, Sent, Row>(
+export function showList<Settings, Sent, Row = ConfigObject<Settings>>(
   pages: ObjectPages<Settings, Sent>,
   read: (
     objects: readonly ConfigObject<Settings>[],
@@ -61,8 +61,8 @@ export function showList<Settings, Sent, Row>(
 }
 
 /** The column that names objects, each with a link to its page; `moreOf` returns what follows it. */
-export function slugColumn<Row>(
-  pages: Named,
+export function slugColumn<Settings, Row = ConfigObject<Settings>>(
+  pages: Named & { readonly of: Pick<ObjectKind<Settings, never>, "fieldsOf"> },
   slugOf: (row: Row) => string,
   moreOf: (row: Row) => Child = () => null,
 ): Column<Row> {

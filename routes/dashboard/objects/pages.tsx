@@ -34,7 +34,7 @@ import {
   type View,
   type Visit,
 } from "../layout/page.tsx";
-import { queryText } from "../layout/paths.ts";
+import { objectsPath, queryText } from "../layout/paths.ts";
 import {
   bodyIn,
   checkDurations,
@@ -59,7 +59,7 @@ export interface ObjectPages<Settings, Sent = Settings> {
   /** Name and explanation of each variant, which has a form of its own; absent if all are alike. */
   readonly variants?: Readonly<Record<string, readonly [name: string, words: string]>>;
   /** Reads what the form offers. */
-  readonly open: (visit: Visit) => Promise<PageForm>;
+  readonly open: (visit: Visit) => PageForm | Promise<PageForm>;
   /** Returns the fields that the form of a stored object begins with; those of its settings when absent. */
   readonly fieldsOf?: (settings: Settings) => JsonFields;
   /** Converts a form whose fields are not those of the body. */
@@ -80,6 +80,14 @@ type Frame = (view: View) => View;
 export interface PageForm extends OpenForm {
   /** Puts explanations around the form. */
   readonly around?: (form: Child) => Child;
+}
+
+/** Declares the pages of a kind. */
+export function objectPages<Settings, Sent>(
+  of: ObjectKind<Settings, Sent>,
+  pages: Omit<ObjectPages<Settings, Sent>, "of" | "listPath">,
+): ObjectPages<Settings, Sent> {
+  return { ...pages, of, listPath: objectsPath(of.kind) };
 }
 
 /** The kind of some pages, and their paths. */
