@@ -1,11 +1,14 @@
 /** Tests that a repricing job survives kill -9 while clients keep sending. */
 import { assert, assertEquals } from "@std/assert";
-import { jobOf, jobs } from "../../assurance/crash/new_price.ts";
+import { type Job, jobOf, jobs } from "../../assurance/crash/new_price.ts";
 import { Rounds } from "../../assurance/crash/rounds.ts";
 import { inFolder } from "../../support/harness/temp_store.ts";
 
 const RUNS = 1_000;
 const PICODOLLARS = 1e12;
+
+/** Maximum milliseconds until a job has repriced something; far more than one takes. */
+const BEGUN_MS_MAX = 60_000;
 
 inFolder.test("after kill -9 in the middle of a repricing job it completes, every call counts once, and all totals are exact", async (folder) => {
   await using rounds = new Rounds(folder);
@@ -14,10 +17,7 @@ inFolder.test("after kill -9 in the middle of a repricing job it completes, ever
   const { calls, cost } = rounds.book.unpriced;
   await rounds.book.price.put(rounds.access);
   rounds.load();
-  // The response arrives when the job is done, so the test finds the job in the list first.
-  const pending = rounds.book.price.ask(rounds.access);
-  let [job] = await jobs(rounds.access);
-  while (job === undefined || job.progress + job.runs === 0) [job] = await jobs(rounds.access);
+  const { job, pending } = await begunJob(rounds);
   await rounds.end("SIGKILL");
   await pending;
   assert(job.state === "running" && job.llm_calls < calls, JSON.stringify(job));
@@ -29,3 +29,21 @@ inFolder.test("after kill -9 in the middle of a repricing job it completes, ever
   assert(llm_calls >= calls, `${llm_calls} of ${calls}`);
   await rounds.audit();
 });
+
+/**
+ * Starts a job; returns it once it has repriced something. The request is answered when the job is
+ * done, so an answer before that was a refusal, and the job is asked for again.
+ */
+async function begunJob(
+  { access, book }: Rounds,
+): Promise<{ readonly job: Job; readonly pending: Promise<void> }> {
+  const endMs = performance.now() + BEGUN_MS_MAX;
+  let pending: Promise<void> | null = null;
+  for (;;) {
+    pending ??= book.price.ask(access).finally(() => pending = null);
+    const seen = await jobs(access).catch(String);
+    const [job] = typeof seen === "string" ? [] : seen;
+    if (job !== undefined && job.progress + job.runs > 0) return { job, pending };
+    assert(performance.now() < endMs, `No job has begun: ${JSON.stringify(seen)}`);
+  }
+}
