@@ -31,6 +31,8 @@ const ANSWER_MS_MAX = 10_000;
 interface OpenOptions {
   /** Replaces {@link ANSWER_MS_MAX}, for tests. */
   readonly answerMsMax?: number;
+  /** Replaces {@link STORAGE_DEADLINE_MS}, for tests. */
+  readonly deadlineMs?: number;
   /** True to wake the worker by the runtime's queue too: the runtime can open a KV in memory. */
   readonly hasBell?: boolean;
 }
@@ -75,7 +77,7 @@ async function openFile(at: KvLocation, memory: Memory, options: OpenOptions): P
   const files = { inPlace: watchFiles(at.name, path), fileBytes: () => fileBytesOf(path) };
   const workerSignal = await openSignal(options, opened);
   const handles = { kv, reader, limits: backEndOf(at), memory, workerSignal, ...files };
-  return openHandles(handles, isNew, opened.move());
+  return openHandles(handles, isNew, opened.move(), options);
 }
 
 /**
@@ -101,7 +103,8 @@ async function openSingleHandle(
   const isNew = await requireFormat(at, kv, opened, options.answerMsMax);
   const workerSignal = await openSignal(options, opened);
   const rest = { memory, workerSignal, inPlace: () => true, fileBytes: () => null };
-  return openHandles({ kv, reader: kv, limits: backEndOf(at), ...rest }, isNew, opened.move());
+  const handles = { kv, reader: kv, limits: backEndOf(at), ...rest };
+  return openHandles(handles, isNew, opened.move(), options);
 }
 
 /** Opens the worker's signal, and its bell if it has one. */
@@ -169,8 +172,9 @@ function openHandles(
   handles: Omit<StoreDeps, "deadlines">,
   isNew: boolean,
   opened: DisposableStack,
+  { deadlineMs = STORAGE_DEADLINE_MS }: OpenOptions,
 ): OpenStore {
-  const deadlines = new Deadlines(STORAGE_DEADLINE_MS, TIMERS);
+  const deadlines = new Deadlines(deadlineMs, TIMERS);
   const store = createStore({ ...handles, deadlines });
   return {
     ...store,

@@ -166,7 +166,10 @@ Deno.test("STORAGE_DEADLINE_MS: a store that does not answer is 503 with Retry-A
     ping: (...args) => silent().ping(...args),
     find: (...args) => silent().find(...args),
   };
-  await using h: Harness = await Harness.open({ deps: { runs } });
+  await using h: Harness = await Harness.open({
+    deps: { runs },
+    deadlineMs: limits.STORAGE_DEADLINE_MS,
+  });
   const startedMs = performance.now();
   const answers = await Promise.all([
     h.post("/v1/runs", aRun(1)),

@@ -1,5 +1,6 @@
 /** First calls of many new agents at once, on a shared KV (decision 39). */
 import { assertEquals } from "@std/assert";
+import { STORAGE_DEADLINE_MS as deadlineMs } from "../../domain/core/limits.ts";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
 import { aHeartbeat, runId } from "../support/builders/requests.ts";
 import { type Answer, freeTeam, Harness } from "../support/harness/harness.ts";
@@ -32,7 +33,7 @@ async function assertExact(h: Harness): Promise<void> {
 }
 
 KvServer.test("shared KV: after a start the first calls of all agents are in time over 90 ms", async (server) => {
-  await using h = await Harness.open({ kv: server.url(), tier: "team" });
+  await using h = await Harness.open({ kv: server.url(), tier: "team", deadlineMs });
   await callAll(h, names(15));
   await h.restart();
   server.knobs.delayMs = 90;

@@ -19,6 +19,7 @@ import { type Egress, NO_EGRESS, parseEgress } from "../../../outbound/http.ts";
 import type { AppDeps } from "../../../routes/http/context.ts";
 import { ensureFirstTeam } from "../../../kv/teams/teams.ts";
 import { asKvClient } from "../fakes/kv_client.ts";
+import { PATIENT } from "./temp_store.ts";
 
 /** The key of the first team. */
 export const KEY = "apk_eu_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
@@ -75,6 +76,8 @@ export interface HarnessOptions {
   readonly rateClock?: () => number;
   /** Milliseconds without a turn of the clock that are an absence; as in the service by default. */
   readonly clockGapMaxMs?: number;
+  /** Milliseconds until the store is late; more than in the service by default. */
+  readonly deadlineMs?: number;
   /** True if the worker polls for work, as where no bell rings. */
   readonly pollsForWork?: boolean;
   /** True if another program opens the file. */
@@ -119,7 +122,8 @@ export class Instance implements AsyncDisposable {
     const { draining = () => false, timers = TIMERS, onOtherFormat, isIdle = false } = options;
     // Instances of a shared KV have one key, as in production.
     const { sealKey = isShared(parseLocation(location)) ? new Uint8Array(32) : null } = options;
-    const store = await asKvClient(() => openStore(location, memory));
+    const { deadlineMs = PATIENT.deadlineMs } = options;
+    const store = await asKvClient(() => openStore(location, memory, { deadlineMs }));
     const slices = rateClock !== undefined && isShared(parseLocation(location))
       ? new RateSlices(store, { ...TIMERS, now: rateClock }, environment.now())
       : null;

@@ -7,6 +7,9 @@ import { type OpenStore, openStore } from "../../../kv/open.ts";
 import { makeMemoryFolder } from "./memory_folder.ts";
 import { fixture } from "./fixture.ts";
 
+/** Options of stores of tests that are not about deadlines: a machine may be busy for seconds. */
+export const PATIENT = { deadlineMs: 30_000 } as const;
+
 /** An open store. Always `await using`. */
 export class TempStore implements AsyncDisposable {
   /** Declares a test of an empty store. */
@@ -30,7 +33,11 @@ export class TempStore implements AsyncDisposable {
     const folder = await makeMemoryFolder();
     const path = `${folder}/test.kv`;
     if (copied !== undefined) await Deno.writeFile(path, copied);
-    return new TempStore(folder, path, await openStore(path, new Memory(), { hasBell }));
+    return new TempStore(
+      folder,
+      path,
+      await openStore(path, new Memory(), { hasBell, ...PATIENT }),
+    );
   }
 
   get store(): OpenStore {
@@ -46,7 +53,7 @@ export class TempStore implements AsyncDisposable {
   /** Closes the store and reopens it on the same file. */
   async reopen(): Promise<OpenStore> {
     await this.#store.close();
-    return this.#store = await openStore(this.path, new Memory());
+    return this.#store = await openStore(this.path, new Memory(), PATIENT);
   }
 
   async keysBelow(prefix: Deno.KvKey): Promise<Deno.KvKey[]> {
@@ -99,7 +106,7 @@ export const inFolder = {
 
 /** Runs `work` on a store that no process has open. */
 export async function onStore<T>(path: string, work: (store: OpenStore) => Promise<T>): Promise<T> {
-  const store = await openStore(path, new Memory());
+  const store = await openStore(path, new Memory(), PATIENT);
   try {
     return await work(store);
   } finally {
@@ -124,7 +131,7 @@ export const MIDDLE = { from: 100_000, to: 200_000 } as const;
 
 /** Writes a store of many pages and closes it, so that everything is in its one file. */
 export async function fillStore(path: string): Promise<void> {
-  const store = await openStore(path, new Memory());
+  const store = await openStore(path, new Memory(), PATIENT);
   for (let n = 0; n < 40; n++) {
     const sets = Array.from({ length: 10 }, (_, i) => ({
       key: ["filler", n, i],
