@@ -151,6 +151,17 @@ export function createByteCache<Key extends {}, Value extends {}>(
   return cache;
 }
 
+/**
+ * Creates a cache of at most so many entries. Its lists grow with them: with a maximum of its own
+ * the library would allocate them at once, which takes most of the time of opening a store.
+ */
+// deno-lint-ignore ban-types -- the library's own constraint on keys and values
+export function createEntryCache<Key extends {}, Value extends {}>(
+  entriesMax: number,
+): ByteCache<Key, Value> {
+  return new LRUCache({ maxSize: entriesMax, sizeCalculation: () => 1 });
+}
+
 /** A function that keeps its latest results. */
 export interface Memo<Key, Value> {
   (key: Key): Value;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { LRUCache } from "lru-cache";
+import { createEntryCache } from "../../runtime/memory.ts";
 import {
   type AlertSignal,
   groupOf,
@@ -36,7 +36,7 @@ const PASSES_MAX = 1_000;
 /** Finds runs that are open for too long. */
 export class StuckFinder {
   readonly #store: Store;
-  readonly #passes = new LRUCache<string, Pass>({ max: PASSES_MAX });
+  readonly #passes = createEntryCache<string, Pass>(PASSES_MAX);
 
   constructor(store: Store) {
     this.#store = store;

@@ -18,7 +18,7 @@ import type { TeamCommit } from "../summaries/team_commit.ts";
 import { countOf, getMany, listRows, newRowName } from "../store.ts";
 import { auditRows } from "../teams/audit_log.ts";
 import { deleteRun, purge } from "./removal.ts";
-import { LRUCache } from "lru-cache";
+import { createEntryCache } from "../../runtime/memory.ts";
 import type { AuditEntry } from "../../domain/teams/audit_log.ts";
 import { eraseCustomer, FIRST_INCIDENT, type IncidentPosition } from "../alerts/incident_work.ts";
 import {
@@ -85,7 +85,7 @@ export function createDeletionWork(deps: DeletionDeps) {
   const { store, updater, now } = deps;
   const jobs = createTeamJobs<CustomerDeletion>(deps, "deletion", step);
   /** Progress by job. After a restart, a job starts again and finds what remains. */
-  const progresses = new LRUCache<string, Progress>({ max: JOBS_MAX });
+  const progresses = createEntryCache<string, Progress>(JOBS_MAX);
 
   async function deleteNow(at: RunRef, by: string): Promise<DeletedRun | null> {
     const { team, id } = at;

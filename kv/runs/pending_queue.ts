@@ -18,7 +18,7 @@ import { keyParts, keys } from "../base/keys.ts";
 import type { Backoff } from "../../runtime/loop.ts";
 import { eachRow, listRows, newRowName, type Store } from "../store.ts";
 import { FairQueue } from "../../runtime/fair_slots.ts";
-import { LRUCache } from "lru-cache";
+import { createEntryCache } from "../../runtime/memory.ts";
 import { isCurrent } from "../../domain/runs/summary.ts";
 import { groupsOf } from "../base/reads.ts";
 import { isStored, readHeads } from "./heads.ts";
@@ -302,7 +302,7 @@ const HEADS_PER_READ = 40;
 export class PendingWaits {
   readonly #store: Store;
   /** First mark by job that may still be awaited; earlier ones are done. */
-  readonly #places = new LRUCache<string, Deno.KvKey>({ max: JOBS_MAX });
+  readonly #places = createEntryCache<string, Deno.KvKey>(JOBS_MAX);
 
   constructor(store: Store) {
     this.#store = store;

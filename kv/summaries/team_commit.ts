@@ -9,7 +9,7 @@
  * @module
  */
 import { EventEmitter } from "node:events";
-import { LRUCache } from "lru-cache";
+import { createEntryCache } from "../../runtime/memory.ts";
 import type { StampSource } from "../../domain/alerts/incident.ts";
 import type { ChangeStore } from "../../domain/feed/changes.ts";
 import { CHECK_STATUSES } from "../../domain/runs/check_result.ts";
@@ -119,7 +119,7 @@ export class TeamCommit implements TeamChanges {
     CHECK_STATUSES.map((status) => ({ status })),
   );
   /** Runs that fitted a team's latest commits, if fewer: a commit must be built to measure it. */
-  readonly #runsThatFit = new LRUCache<TeamId, number>({ max: TEAMS_MAX });
+  readonly #runsThatFit = createEntryCache<TeamId, number>(TEAMS_MAX);
 
   /** @param stamps time and identifiers of incidents; null to change runs without alerts */
   constructor(store: Store, stamps: StampSource | null) {
@@ -129,7 +129,7 @@ export class TeamCommit implements TeamChanges {
       rows: new TeamRowCache(store),
       alerts: stamps && { store, stamps },
       spends: this.spends = new GroupSpends(store.memory),
-      filed: new LRUCache({ max: FILED_MAX }),
+      filed: createEntryCache(FILED_MAX),
     };
   }
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { LRUCache } from "lru-cache";
+import type { ByteCache } from "../../runtime/memory.ts";
 import { agentRunOf } from "../../domain/agents/agents.ts";
 import type { AlertWork } from "../../domain/alerts/signal_sources.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
@@ -61,7 +61,7 @@ export interface TeamCaches {
   /** Spend that budgets judge. */
   readonly spends: GroupSpends;
   /** Evaluations of rules that are filed and not due yet. */
-  readonly filed: LRUCache<string, true>;
+  readonly filed: ByteCache<string, true>;
 }
 
 /** Changes of one commit: runs, or the rows of a plan. */
