@@ -18,6 +18,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 import { insertTeam } from "../../support/builders/teams.ts";
 
 import fc from "fast-check";
+import { anyText } from "../../support/builders/any_text.ts";
 
 const DAY = "2026-11-21";
 
@@ -52,14 +53,14 @@ async function rowsOf(
 /** Plain objects, as returned by reads. */
 const PLAIN = { noNullPrototype: true };
 
-const label = fc.option(fc.string({ unit: "binary" }), { nil: null });
+const label = fc.option(anyText(), { nil: null });
 const labels = fc.record({
   agent: label,
   customer: label,
   feature: label,
   status: fc.constantFrom("running" as const, "success" as const),
 }, PLAIN);
-const model = fc.record({ provider: label, model: fc.string({ unit: "binary" }) }, PLAIN);
+const model = fc.record({ provider: label, model: anyText() }, PLAIN);
 const group: fc.Arbitrary<RollupGroup> = fc.oneof(
   fc.record({ kind: fc.constant("total" as const) }, PLAIN),
   fc.record({ kind: fc.constantFrom("agent" as const, "customer" as const), value: label }, PLAIN),

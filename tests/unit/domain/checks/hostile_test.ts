@@ -7,6 +7,7 @@ import { measure } from "../../../../domain/checks/language/sizes.ts";
 import { PATTERNS } from "../../../support/builders/patterns.ts";
 import { cpuMsOf } from "../../../support/oracles/durations.ts";
 import { problemOf } from "../../../support/oracles/problems.ts";
+import { anyText } from "../../../support/builders/any_text.ts";
 
 /** Milliseconds of the processor that a definition may take; 5 times the bound, for a slow one. */
 const CPU_MS_MAX = 5 * 50;
@@ -115,7 +116,7 @@ const { expression } = fc.letrec<{ expression: string; test: string; value: stri
     fc.integer({ min: 2, max: 30 }).map((levels) => `${"[".repeat(levels)}1${"]".repeat(levels)}`),
     fc.integer({ min: 10, max: 990 }).map((signs) => `${"!".repeat(signs)}true`),
     fc.integer({ min: 10, max: 490 }).map((terms) => `${"1+".repeat(terms)}1 > 0`),
-    fc.string({ unit: "binary", maxLength: 200 }),
+    anyText({ maxLength: 200 }),
   ),
   test: fc.oneof(
     fc.tuple(text, fc.constantFrom("contains", "startsWith", "endsWith"), text)

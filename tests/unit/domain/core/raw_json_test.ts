@@ -11,11 +11,12 @@ import {
   rawOf,
   writeObject,
 } from "../../../../domain/core/raw_json.ts";
+import { anyText } from "../../../support/builders/any_text.ts";
 
 /** Any JSON text, with white space and escapes as senders write them. */
 const space = fc.constantFrom("", "", " ", "\n", "\t ", "\r\n");
 const text = fc.oneof(
-  fc.string({ unit: "binary" }),
+  anyText(),
   fc.constantFrom('"', "\\", '\\"', "}", "],", ""),
 );
 const string = text.map((value) => JSON.stringify(value));
@@ -157,7 +158,7 @@ function depthOf(value: unknown): number {
 }
 
 Deno.test("decision 11: measuring the depth of any text, however broken, never throws", () => {
-  fc.assert(fc.property(fc.string({ unit: "binary", maxLength: 40 }), (broken) => {
+  fc.assert(fc.property(anyText({ maxLength: 40 }), (broken) => {
     assertEquals(typeof nestsDeeperThan(broken, 3), "boolean");
   }));
   assert(nestsDeeperThan("[".repeat(1_000_000), 64));
@@ -166,7 +167,7 @@ Deno.test("decision 11: measuring the depth of any text, however broken, never t
 });
 
 Deno.test("decision 11: sizes are counted in UTF-8 bytes", () => {
-  const sized = fc.tuple(fc.string({ unit: "binary", maxLength: 30 }), fc.nat({ max: 90 }));
+  const sized = fc.tuple(anyText({ maxLength: 30 }), fc.nat({ max: 90 }));
   fc.assert(fc.property(sized, ([value, max]) => {
     assertEquals(exceedsBytes(value, max), new TextEncoder().encode(value).length > max);
   }));
