@@ -19,11 +19,12 @@ import { compilingChecks } from "../domain/checks/compile.ts";
 import { createBudgetGroups } from "../kv/budgets/groups.ts";
 import { RunGuard } from "../kv/budgets/guard.ts";
 import { createGuardedStore } from "../kv/budgets/objects.ts";
+import type { Judge } from "../domain/judges/judge.ts";
 import { pricedJudges } from "../domain/judges/judge_body.ts";
 import { createCallMetrics, createCallSlots, type ModelCalls } from "../kv/judges/calls.ts";
 import { createJudgeWork } from "../kv/judges/judge_work.ts";
+import { readJudgeStates } from "../kv/judges/judge_states.ts";
 import { createJudgeTrials } from "../kv/judges/trials.ts";
-import { readAccounts } from "../kv/judges/judge_rows.ts";
 import { createCheckStatsStore } from "../kv/checks/stats.ts";
 import { createJudgeLater } from "../kv/checks/check_runs.ts";
 import { createCheckTrialStore } from "../kv/checks/check_trial.ts";
@@ -230,8 +231,8 @@ function createCallStores(options: ServiceOptions, shared: Shared, stopping: Abo
       bytesOf: () => PING_MONITOR_BYTES,
     }),
     monitors: createMonitorStore(ofObjects),
-    judgeAccounts: ({ id }: Pick<Team, "id">, slugs: readonly string[]) =>
-      readAccounts(store, id, slugs, now()),
+    judgeStates: ({ id }: Pick<Team, "id">, judges: readonly Judge[]) =>
+      readJudgeStates(ofCalls, id, judges),
     checkStats: createCheckStatsStore(store, now),
     judgeTrials: createJudgeTrials({ ...ofCalls, stopping }),
     judgeConnections: ofCalls.models.connections.map(({ name }) => name),

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import type { OpenIncidents } from "../../domain/alerts/incident.ts";
 import type { EgressPolicy } from "../../domain/channels/sender.ts";
-import type { JudgeAccount } from "../../domain/judges/account.ts";
+import type { Judge } from "../../domain/judges/judge.ts";
 import type { Patterns } from "../../domain/checks/program.ts";
 import type { Body } from "../../domain/core/body.ts";
 import type { Environment } from "../../domain/core/environment.ts";
@@ -28,6 +28,7 @@ import type { RunGuard } from "../../kv/budgets/guard.ts";
 import type { CheckStatsStore } from "../../kv/checks/stats.ts";
 import type { RulePreviews } from "../../kv/alerts/preview.ts";
 import type { ObjectStores } from "../../kv/config/object_store.ts";
+import type { JudgeState } from "../../kv/judges/judge_states.ts";
 import type { JudgeTrials } from "../../kv/judges/trials.ts";
 import type { CheckTrialStore } from "../../kv/checks/check_trial.ts";
 import type { MonitorStore } from "../../kv/monitors/store.ts";
@@ -155,11 +156,11 @@ export interface AppDeps {
   readonly checkTrial: CheckTrialStore;
   /** Compiles the patterns of checks; keeps the latest. */
   readonly patterns: Patterns;
-  /** Reads the accounts of judges as they are now. */
-  readonly judgeAccounts: (
+  /** Reads the states of judges as they are now, in their order. */
+  readonly judgeStates: (
     team: Pick<Principal["team"], "id">,
-    slugs: readonly string[],
-  ) => Promise<readonly JudgeAccount[]>;
+    judges: readonly Judge[],
+  ) => Promise<readonly JudgeState[]>;
   readonly judgeTrials: JudgeTrials;
   /** Names of the connections to models. */
   readonly judgeConnections: readonly string[];

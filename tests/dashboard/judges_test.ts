@@ -67,7 +67,12 @@ Deno.test("judges: a blocked one says why and what to do, and a form creates one
     textOf((await reader.get(JUDGES)).text),
     /Blocked .*The provider refuses the key\. The operator/,
   );
-  assertMatch(textOf((await reader.get(`/dashboard/runs/${run}`)).text), /not judged yet helpful/);
+  const page = textOf((await reader.get(`/dashboard/runs/${run}`)).text);
+  assertMatch(
+    page,
+    /not judged yet helpful The provider refuses the key\. .*10 minutes; saving it/,
+  );
+  assert(!/judged soon|The call is repeated/.test(page), page);
   const form = fieldsOf((await reader.get(`${JUDGES}/new/judge`)).text, JUDGES);
   // The only connection is chosen.
   const values: Record<string, string> = { slug: "polite", model: "judge-model", scale: "boolean" };
@@ -80,23 +85,42 @@ Deno.test("judges: a blocked one says why and what to do, and a form creates one
 Deno.test("judges: one that cannot call says why and what to do, in the list and on its page", async () => {
   await using j = await JudgeHarness.open({ daily_usd: 0.003, max_output_tokens: 16 });
   const reader = await signedIn(j.h);
-  const shows = async (state: RegExp) => {
+  const shows = async (state: RegExp, reason: string | null) => {
     for (const path of [JUDGES, `${JUDGES}/helpful`]) {
       assertMatch(textOf((await reader.get(path)).text), state);
     }
+    const { judges: [judge] } = await j.read("/v1/judges");
+    assertEquals([judge.blocked_reason, judge.blocked_since === null], [
+      reason,
+      reason !== "budget",
+    ]);
   };
   j.server.behavior = judged(5, { prompt: 1_600, completion: 10 });
   await j.run();
-  await shows(/Works/);
+  await shows(/Works/, null);
   await j.run();
-  await shows(/Cap used up The cap of the day was used up\. Raise it, .* after midnight UTC\./);
+  await shows(
+    /Cap used up The cap of the day was used up\. Raise it, .* after midnight UTC\./,
+    "budget",
+  );
   await j.put("/v1/judges/helpful", { ...BODY, daily_usd: 0 });
-  await shows(/Too dear One call can cost more than .*Raise the cap, .*its runs are skipped\./);
+  await shows(
+    /Too dear One call can cost more than .*Raise the cap, .*its runs are skipped\./,
+    "too_dear",
+  );
   const { own } = await j.read("/v1/rate-card");
   for (const { id } of own) await j.h.request("DELETE", `/v1/rate-card/${id}`);
-  await shows(/No price The model has no price on the rate card\. Add one\. .*skipped\./);
+  await shows(
+    /No price The model has no price on the rate card\. Add one\. .*skipped\./,
+    "unpriced",
+  );
   await j.loseConnection();
-  await shows(/No connection RUNLEDGER_LLM of this service lacks “gone”\. The operator adds it/);
+  const lacks = /RUNLEDGER_LLM of this service lacks “gone”\. The operator adds it .* runs wait\./;
+  await shows(new RegExp(`No connection ${lacks.source}`), "no_connection");
+  const waiting = await j.run();
+  const page = textOf((await reader.get(`/dashboard/runs/${waiting}`)).text);
+  assertMatch(page, lacks);
+  assert(!page.includes("judged soon"), page);
 });
 
 Deno.test("judges: each reason says what to do, also of an answer that cannot be used", async () => {

@@ -36,7 +36,7 @@ function render(checks: readonly CheckResult[], state: StageState = "done"): str
     ],
   } as unknown as RunRecord;
   const checkIds = new Set(checks.map(({ id }) => id).filter((id) => !id.endsWith("deleted")));
-  return CheckResults({ run, checkIds })?.toString() ?? "";
+  return CheckResults({ run, checkIds, obstacles: new Map() })?.toString() ?? "";
 }
 
 const RESULTS = [

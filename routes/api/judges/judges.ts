@@ -1,9 +1,8 @@
 /** Endpoints of judges. */
 import { z } from "zod";
 import { existing } from "../../../domain/core/errors.ts";
-import { heldAmount, type JudgeAccount } from "../../../domain/judges/account.ts";
+import { heldAmount } from "../../../domain/judges/account.ts";
 import { JUDGES } from "../../../domain/judges/judge_body.ts";
-import { isBlockedJudge } from "../../../domain/judges/judge_job.ts";
 import type { JudgeSettings } from "../../../domain/judges/judge.ts";
 import {
   JUDGE_TRIAL,
@@ -14,6 +13,7 @@ import {
   type TriedRun,
 } from "../../../domain/judges/judge_trial.ts";
 import type { Picodollars } from "../../../domain/pricing/money.ts";
+import type { JudgeState } from "../../../kv/judges/judge_states.ts";
 import { teamKey } from "../../http/access.ts";
 import { answer } from "../../http/answer.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
@@ -22,20 +22,12 @@ import { NO_SUCH_RUN } from "../runs/runs.ts";
 import { objectEndpoints, settingsFields, type ShownObject } from "../objects.ts";
 import * as shape from "../../openapi/wire.ts";
 
-/** The account of a judge on the current UTC day. */
-interface WithAccount {
-  readonly account: JudgeAccount;
+/** Returns what keeps a judge from calling its model; null if it calls, or if `enabled` says it. */
+function blockOf({ obstacle }: ShownObject<JudgeSettings, JudgeState>) {
+  return obstacle?.kind === "disabled" ? null : obstacle;
 }
 
-type Row = ShownObject<JudgeSettings, WithAccount>;
-
-/** Returns why a judge makes no calls; null if its version does. */
-function blockOf(row: Row) {
-  const { blocked } = row.account;
-  return isBlockedJudge(row, blocked) ? blocked : null;
-}
-
-const OBJECTS = objectEndpoints<JudgeSettings, JudgeSettings, WithAccount>({
+const OBJECTS = objectEndpoints<JudgeSettings, JudgeSettings, JudgeState>({
   of: JUDGES,
   tag: "Judges",
   fields: {
@@ -48,13 +40,17 @@ const OBJECTS = objectEndpoints<JudgeSettings, JudgeSettings, WithAccount>({
     ),
     blocked_reason: shape.textValue.orNull(
       (row) => blockOf(row)?.reason,
-      "Why it makes no calls but one in 10 minutes, such as `http_401`; null if it is not blocked. " +
-        "A change of the judge unblocks it.",
+      "Why it makes no calls; null if it makes them, or is disabled. `no_connection`: this service " +
+        "lacks its connection, and its runs wait. `unpriced`, `too_dear`, `budget`: its runs are " +
+        "skipped. Any other, such as `http_401`: it makes one call in 10 minutes, and a change of " +
+        "the judge unblocks it.",
     ),
-    blocked_since: shape.instantValue.orNull((row) => blockOf(row)?.since, "Null if it is not."),
+    blocked_since: shape.instantValue.orNull(
+      (row) => blockOf(row)?.since,
+      "Null if it makes calls, or if the time is not known.",
+    ),
   },
-  read: async ({ judgeAccounts }, team, judges) =>
-    (await judgeAccounts(team, judges.map(({ slug }) => slug))).map((account) => ({ account })),
+  read: ({ judgeStates }, team, judges) => judgeStates(team, judges),
   texts: {
     put: "Lets a model score the runs that are closed from now on. The connection is one of " +
       "`RUNLEDGER_LLM`, and the rate card must have a price for the model. Another version unblocks " +

@@ -1,12 +1,12 @@
 /** Judges: what they cost today, which share of the runs passed, and why one is blocked. */
-import { type Blocked, capShareOf, heldAmount, worstCase } from "../../../domain/judges/account.ts";
+import { heldAmount } from "../../../domain/judges/account.ts";
 import { type Judge, judgeAgent } from "../../../domain/judges/judge.ts";
-import { isBlockedJudge } from "../../../domain/judges/judge_job.ts";
+import type { Obstacle } from "../../../domain/judges/obstacle.ts";
 import { picodollars } from "../../../domain/pricing/money.ts";
 import { readRecords } from "../agents/named_runs.tsx";
 import { appliesWords } from "../checks/outcome.tsx";
 import { LoadBar } from "../components/column_chart.tsx";
-import { Ago, InlineNotice, type Label, LabelSign, Money } from "../components/elements.tsx";
+import { Ago, type Label, LabelSign, Money } from "../components/elements.tsx";
 import { percentText } from "../components/format.ts";
 import { type Column, column, numberColumn } from "../components/table.tsx";
 import type { Visit } from "../layout/page.tsx";
@@ -14,35 +14,29 @@ import { queryText, RUNS_PATH } from "../layout/paths.ts";
 import { showList, slugColumn } from "../objects/list.tsx";
 import { objectsPage, showObject } from "../objects/pages.tsx";
 import { JUDGE_PAGES } from "./judge_form.tsx";
-import { reasonText } from "./results.tsx";
+import { obstacleText } from "./results.tsx";
 
 /** Latest runs that the share that passed is counted from. */
 const RUNS_READ = 50;
 
 /** Reads the accounts of judges, and what they said about the latest runs. */
 async function readRows(
-  { c, deps, team }: Pick<Visit, "c" | "deps" | "team">,
+  { deps, team }: Pick<Visit, "deps" | "team">,
   judges: readonly Judge[],
 ) {
-  const { nowMs } = c.get("frame");
   const { rows } = judges.length === 0
     ? { rows: [] }
     : await deps.runList.page(team, { from: null, to: null, isRoot: true }, null, RUNS_READ);
-  const [accounts, card, runs] = await Promise.all([
-    deps.judgeAccounts(team, judges.map(({ slug }) => slug)),
-    deps.rateCards.card(team),
+  const [states, runs] = await Promise.all([
+    deps.judgeStates(team, judges),
     readRecords(deps, team, rows.map(({ id }) => id)),
   ]);
   const results = runs.flatMap((run) => run.judges).filter(({ state }) => state === "done");
   return judges.flatMap((judge, i) => {
-    const account = accounts[i];
+    const state = states[i];
     const own = results.filter((result) => result.judge === judge.slug);
     const passed = own.filter((result) => result.passed).length;
-    const { connection, model } = judge.settings;
-    const rate = card.find(connection, model, nowMs)?.row;
-    const hasConnection = deps.judgeConnections.includes(connection);
-    const row = { judge, rate, hasConnection, judged: own.length, passed };
-    return account === undefined ? [] : [{ ...row, account }];
+    return state === undefined ? [] : [{ judge, ...state, judged: own.length, passed }];
   });
 }
 
@@ -98,57 +92,34 @@ function passedText({ judged, passed }: JudgeRow) {
   return judged === 0 ? "–" : <span title={title}>{percentText(passed, judged)}</span>;
 }
 
-/** State of a judge, with what to do unless it works. */
-interface JudgeState {
-  readonly label: Label;
-  readonly words?: string;
-  /** Absent unless it is blocked. */
-  readonly blocked?: Blocked;
-}
+/** Labels by what keeps a judge from calling its model. */
+const OBSTACLES: Readonly<Record<Obstacle["kind"], Label>> = {
+  disabled: ["Disabled", "off", "word st-off"],
+  no_connection: ["No connection", "warn", "word st-warn"],
+  unpriced: ["No price", "warn", "word st-warn"],
+  blocked: ["Blocked", "bad", "word st-bad"],
+  too_dear: ["Too dear", "warn", "word st-warn"],
+  budget: ["Cap used up", "warn", "word st-warn"],
+};
 
-function stateOf({ judge, account, rate, hasConnection }: JudgeRow): JudgeState {
-  const { connection, dailyUsd, maxOutputTokens, enabled } = judge.settings;
-  const warning = (word: string, words: string): JudgeState => ({
-    label: [word, "warn", "word st-warn"],
-    words,
-  });
-  if (!enabled) return { label: ["Disabled", "off", "word st-off"] };
-  if (!hasConnection) return warning("No connection", noConnection(connection));
-  if (rate === undefined) return warning("No price", `${reasonText("unpriced")} ${SKIPPED}`);
-  const { blocked } = account;
-  if (blocked !== null && isBlockedJudge(judge, blocked)) {
-    return { label: ["Blocked", "bad", "word st-bad"], words: reasonText(blocked.reason), blocked };
-  }
-  // No request has fewer bytes.
-  if (worstCase(rate, 0, maxOutputTokens) > picodollars(dailyUsd)) {
-    return warning("Too dear", `${reasonText("too_dear")} ${SKIPPED}`);
-  }
-  return capShareOf(account, dailyUsd) === "used_up"
-    ? warning("Cap used up", `${reasonText("budget")} It judges again after midnight UTC.`)
-    : { label: ["Works", "ok", "word st-ok"] };
-}
+const WORKS: Label = ["Works", "ok", "word st-ok"];
 
-const SKIPPED = "Until then its runs are skipped.";
-
-function noConnection(name: string): string {
-  return `RUNLEDGER_LLM of this service lacks “${name}”. The operator adds it and starts the ` +
-    "service again, or an admin chooses another connection. Until then its runs wait.";
-}
-
-function stateCell(row: JudgeRow) {
-  const { label, words, blocked } = stateOf(row);
+/** Shows the state of a judge, with what to do unless it works. */
+function stateCell({ judge, obstacle }: JudgeRow) {
+  if (obstacle === null) return <LabelSign of={WORKS} />;
+  const { kind, since } = obstacle;
   return (
     <>
-      <LabelSign of={label} />
-      {blocked !== undefined && (
+      <LabelSign of={OBSTACLES[kind]} />
+      {kind === "blocked" && since !== null && (
         <>
           {" "}
           <span class="soft">
-            <Ago at={blocked.since} />
+            <Ago at={since} />
           </span>
         </>
       )}
-      {words !== undefined && <small class="under">{words}</small>}
+      {kind !== "disabled" && <small class="under">{obstacleText(judge, obstacle)}</small>}
     </>
   );
 }
@@ -170,13 +141,7 @@ const showJudge = showObject(
         ["Model", `${settings.connection}/${settings.model}`],
         ["Runs", <a href={runs}>Runs that it scored</a>],
       ],
-      below: row && stateOf(row).blocked
-        ? (
-          <InlineNotice kind="bad">
-            It tries one call in 10 minutes. Saving it unblocks it.
-          </InlineNotice>
-        )
-        : null,
+      below: null,
     };
   },
 );

@@ -1,4 +1,6 @@
 /** Results of judges in words: on a run's page, and of a dry run. */
+import type { Judge } from "../../../domain/judges/judge.ts";
+import type { Obstacle } from "../../../domain/judges/obstacle.ts";
 import type { JudgeResult } from "../../../domain/runs/record.ts";
 import { type Label, LabelSign, Money } from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
@@ -58,6 +60,29 @@ export function reasonText(reason: string): string {
     }`;
 }
 
+const PROBES = "The judge tries one call in 10 minutes; saving it unblocks it.";
+
+const SKIPPED = "Until then its runs are skipped.";
+
+/** Says what keeps a judge from calling its model, and what to do. */
+export function obstacleText({ settings }: Judge, { kind, reason }: Obstacle): string {
+  switch (kind) {
+    case "no_connection":
+      return `RUNLEDGER_LLM of this service lacks “${settings.connection}”. The operator adds it ` +
+        "and starts the service again, or an admin chooses another connection. Until then its " +
+        "runs wait.";
+    case "unpriced":
+    case "too_dear":
+      return `${reasonText(reason)} ${SKIPPED}`;
+    case "budget":
+      return `${reasonText(reason)} It judges again after midnight UTC.`;
+    case "blocked":
+      return `${reasonText(reason)} ${PROBES}`;
+    case "disabled":
+      return reasonText(reason);
+  }
+}
+
 /** The label of a result. */
 export function labelOf({ state, passed }: Pick<JudgeResult, "state" | "passed">): Label {
   if (state === "done") return passed ? ["passed", "ok", "st-ok"] : ["below", "bad", "st-bad"];
@@ -70,9 +95,16 @@ export function valueText({ value }: Pick<JudgeResult, "value">): string {
   return value === null ? "–" : String(value);
 }
 
+interface PillProps extends JudgeResult {
+  /** Words about what keeps the judge from judging the run; undefined for nothing. */
+  readonly obstacle: string | undefined;
+}
+
 /** The result of a judge beside the checks of a run; it opens to the model's reasoning. */
-export function JudgePill(result: JudgeResult) {
-  const { judge, state, value, reason, reasoning, model, cost, isEstimated, latencyMs } = result;
+export function JudgePill(result: PillProps) {
+  const { judge, state, value, reason, reasoning, model, cost, isEstimated, latencyMs, obstacle } =
+    result;
+  const words = obstacle ?? (reason === null ? undefined : reasonText(reason));
   return (
     <details id={`judge-${judge}`} name="check">
       <summary>
@@ -82,8 +114,8 @@ export function JudgePill(result: JudgeResult) {
       <div>
         {reasoning !== null && reasoning !== "" && <p>{reasoning}</p>}
         {reasoning === "" && <p class="quiet">The reasoning was removed by age</p>}
-        {reason !== null && <p>{reasonText(reason)}</p>}
-        {state === "pending" && (
+        {words !== undefined && <p>{words}</p>}
+        {state === "pending" && obstacle === undefined && (
           <p class="quiet">{reason === null ? "It is judged soon." : "The call is repeated."}</p>
         )}
         <p class="quiet">

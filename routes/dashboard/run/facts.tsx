@@ -222,10 +222,12 @@ interface CheckResultsProps {
   readonly run: RunRecord;
   /** Identifiers of the checks that still exist: results outlive their checks. */
   readonly checkIds: ReadonlySet<string>;
+  /** Words about what keeps a judge from calling its model, by slug. */
+  readonly obstacles: ReadonlyMap<string, string>;
 }
 
 /** Shows the results of checks and judges in one line; nothing if none applies. */
-export function CheckResults({ run, checkIds }: CheckResultsProps) {
+export function CheckResults({ run, checkIds, obstacles }: CheckResultsProps) {
   const isPending = awaitsChecks(run);
   const results = ORDER.flatMap((status) => run.checks.filter((check) => check.status === status));
   const { judges } = run;
@@ -238,7 +240,7 @@ export function CheckResults({ run, checkIds }: CheckResultsProps) {
         <Sign icon="run" name="st-run">{results.length === 0 ? "running" : "running again"}</Sign>
       )}
       {results.map((result) => <Pill {...result} isKept={checkIds.has(result.id)} />)}
-      {judges.map((result) => <JudgePill {...result} />)}
+      {judges.map((result) => <JudgePill {...result} obstacle={obstacles.get(result.judge)} />)}
     </section>
   );
 }

@@ -108,7 +108,7 @@ function RunBody({ data, trace, isFollowed, origin }: BodyProps) {
         <RunLabelList run={run} traits={data.traits} />
         <Failure data={data} trace={trace} />
         <Facts data={data} trace={trace} />
-        <CheckResults run={run} checkIds={data.checkIds} />
+        <CheckResults run={run} checkIds={data.checkIds} obstacles={data.obstacles} />
       </div>
       <section id="timeline" class="panel trace" aria-labelledby="timeline-title">
         <Waterfall data={data} trace={trace} />

@@ -1,6 +1,7 @@
 /** Reads the data of a run's page: the run, its steps, why it failed, and the runs around it in a list. */
 import type { Principal } from "../../../domain/teams/credentials.ts";
 import { CHECKS } from "../../../domain/checks/check.ts";
+import { JUDGES } from "../../../domain/judges/judge_body.ts";
 import { storedFacts } from "../../../domain/runs/event.ts";
 import type {
   EventPosition,
@@ -17,6 +18,7 @@ import { addCounts } from "../../../domain/core/sums.ts";
 import type { AppDeps, RequestContext } from "../../http/context.ts";
 import { mayAdmin } from "../../http/access.ts";
 import { readIncidentsOfRun } from "../alerts/entries.tsx";
+import { obstacleText } from "../judges/results.tsx";
 import { readAll } from "../objects/known_values.tsx";
 import { callsOf, failureIn, loadBranches, type LoadedBranch, readEnd } from "./branches.ts";
 import {
@@ -58,12 +60,13 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
   const to = (startedAt ?? receivedAt) + 1;
   const { after } = view;
   const isShort = after === null && run.usage.events <= UNFOLDED_STEPS_MAX;
-  const [read, branches, agentRuns, incidents, checks, success] = await Promise.all([
+  const [read, branches, agentRuns, incidents, checks, obstacles, success] = await Promise.all([
     stored.page(after, isShort ? UNFOLDED_STEPS_MAX : ROWS_PER_PAGE),
     loadBranches(deps, team, run, family, view),
     agent === null ? null : deps.runList.page(team, { agent, from: null, to }, null, LATEST.usual),
     readIncidentsOfRun(deps, team, id),
     run.checks.length === 0 ? [] : readAll(deps.objects(CHECKS), team),
+    readObstacles(deps, team, run),
     isFailure(run.status) ? lastSuccess(deps, team, run) : null,
   ]);
   const latest = agentRuns?.rows ?? [];
@@ -114,11 +117,29 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
     incidents,
     /** Identifiers of the team's checks; empty for a run without results. */
     checkIds: new Set(checks.map((check) => check.id ?? "")),
+    obstacles,
     /** True if the run is about to change. */
     isLive,
     isAdmin: mayAdmin(principal),
     nowMs: deps.environment.now(),
   };
+}
+
+/** Returns words about what keeps judges from judging a run, by slug; none for a judge that calls. */
+async function readObstacles(
+  deps: AppDeps,
+  team: Team,
+  run: RunRecord,
+): Promise<ReadonlyMap<string, string>> {
+  const pending = run.judges.filter(({ state }) => state === "pending").map(({ judge }) => judge);
+  if (pending.length === 0) return new Map();
+  const all = await readAll(deps.objects(JUDGES), team);
+  const judges = all.filter(({ slug }) => pending.includes(slug));
+  const states = await deps.judgeStates(team, judges);
+  return new Map(judges.flatMap((judge, i) => {
+    const obstacle = states[i]?.obstacle ?? null;
+    return obstacle === null ? [] : [[judge.slug, obstacleText(judge, obstacle)]];
+  }));
 }
 
 /** Returns the page of a long run to show: with what matches, with the failure, or the one asked for. */
