@@ -165,10 +165,15 @@ Deno.test("deliveries: an incident shows its messages with every try, and one is
   receiver.behavior = answer(200);
   assertEquals((await reader.send(resend, fieldsOf(text, resend))).headers.get("location"), path);
   const { text: all } = await reader.get("/dashboard/alerts/deliveries?channel=ops");
-  assertMatch(textOf(all), /billing failed 3 times in a row ops, Webhook, opened/);
+  assertMatch(
+    textOf(all),
+    /billing failed 3 times in a row ops, Webhook, opened Waiting held until a test of the channel succeeds/,
+  );
   const [row = ""] = /<tbody>([\s\S]*?)<\/tbody>/.exec(all) ?? [];
   assertEquals(hrefsOf(row), [path], "a row has one link");
   assertMatch(all, /<form class="filters"[^>]* data-filters/, "the script applies filters at once");
+  await h.post("/v1/channels/ops/test", {});
+  assert(!(await reader.words("/dashboard/alerts/deliveries?channel=ops")).includes("held until"));
   const { text: none } = await reader.get("/dashboard/alerts/deliveries?state=cancelled");
   assertMatch(textOf(none), /No deliveries/);
 });

@@ -46,7 +46,8 @@ function channelView(
     readonly problem?: Problem | null;
   } = {},
 ): View {
-  const { channel, deliveries, setup: { isAdmin } } = content;
+  const { channel, deliveries, setup } = content;
+  const { isAdmin } = setup;
   const { slug, settings } = channel;
   const path = channelPath(slug);
   const rotates = problem !== null ||
@@ -68,7 +69,7 @@ function channelView(
           aside={<a href={DELIVERIES_PATH + queryText([["channel", slug]])}>All</a>}
         >
           {deliveries.length === 0 ? <p class="soft">Nothing was sent yet.</p> : (
-            Table(deliveryTable({ label: "Latest deliveries", deliveries, isAdmin, page: path }))
+            Table(deliveryTable({ label: "Latest deliveries", deliveries, setup, page: path }))
           )}
         </Section>
         {isAdmin && (

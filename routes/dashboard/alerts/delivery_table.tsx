@@ -1,11 +1,12 @@
 /** The table of deliveries, with every try. */
 import { At, type Label, Sign } from "../components/elements.tsx";
-import type { ChannelType } from "../../../domain/channels/channel.ts";
+import type { ChannelHealth, ChannelType } from "../../../domain/channels/channel.ts";
 import type { Delivery, DeliveryState, DeliveryTry } from "../../../domain/channels/delivery.ts";
 import type { MessageEvent } from "../../../domain/channels/message.ts";
 import { durationText } from "../components/format.ts";
 import { Icon } from "../components/icons.tsx";
 import { type Column, column, type TableProps } from "../components/table.tsx";
+import type { AlertSetup } from "./frame.tsx";
 import { channelPath, deliveryPath, incidentPath } from "./paths.ts";
 
 /** Names of types. */
@@ -39,7 +40,8 @@ export const DELIVERY_LABELS: Readonly<Record<DeliveryState, Label>> = {
 interface DeliveryTableProps {
   readonly label: string;
   readonly deliveries: readonly Delivery[];
-  readonly isAdmin: boolean;
+  /** States of the channels, and whether the session may change something. */
+  readonly setup: Pick<AlertSetup, "health" | "isAdmin">;
   /** Path of the page, to return to. */
   readonly page: string;
   /** True on the page of their incident, which they do not name. */
@@ -48,7 +50,7 @@ interface DeliveryTableProps {
 
 /** Describes a table of deliveries. */
 export function deliveryTable(props: DeliveryTableProps): TableProps<Delivery> {
-  const { label, deliveries, isAdmin, page, ofIncident = false } = props;
+  const { label, deliveries, setup, page, ofIncident = false } = props;
   const columns: readonly Column<Delivery>[] = [
     column(
       "Message",
@@ -68,26 +70,38 @@ export function deliveryTable(props: DeliveryTableProps): TableProps<Delivery> {
         );
       },
     ),
-    { head: "State", class: "whole", cell: (delivery) => stateOf(delivery, isAdmin) },
+    { head: "State", class: "whole", cell: (delivery) => stateOf(delivery, setup) },
     { head: "Created", cell: ({ createdAt }) => <At at={createdAt} /> },
     column(
       "Took",
       { class: "num", before: "took" },
       ({ tries }) => tries.map(({ ms }) => durationText(ms)).at(-1) ?? "–",
     ),
-    ...isAdmin ? [resendColumn(page)] : [],
+    ...setup.isAdmin ? [resendColumn(page)] : [],
   ];
   return { label, class: "fold deliveries", columns, rows: deliveries };
 }
 
+/** Why a delivery waits although its next try is due, by the state of its channel. */
+const HELD: Readonly<Record<ChannelHealth["state"], string | null>> = {
+  ok: null,
+  failing: null,
+  broken: "held until a test of the channel succeeds",
+  needs_secret: "held until the channel's secrets are set again",
+};
+
 /** Shows the state of a delivery, and its tries as soon as one failed. */
-function stateOf({ state, nextAt, tries, attempts }: Delivery, isAdmin: boolean) {
+function stateOf(delivery: Delivery, { health, isAdmin }: DeliveryTableProps["setup"]) {
+  const { state, nextAt, tries, attempts } = delivery;
   const [word, icon, name] = DELIVERY_LABELS[state];
   const count = Math.max(attempts, tries.length);
-  const next = state === "retrying" && nextAt !== null && [" ", <At at={nextAt} />];
+  const held = nextAt === null ? null : HELD[health.get(delivery.channel)?.state ?? "ok"];
+  const next = state === "retrying" && nextAt !== null && held === null &&
+    [" ", <At at={nextAt} />];
   return (
     <>
       <Sign icon={icon} name={`word ${name}`}>{word}{next}</Sign>
+      {held !== null && <small class="under">{held}</small>}
       {tries.some(({ error }) => error !== null) && (
         <details class="tries" open={state === "dead"}>
           <summary>{count === 1 ? "1 try" : `${count} tries`}</summary>

@@ -61,7 +61,7 @@ export function IncidentPanels({ incident, details, setup }: IncidentPanelsProps
       >
         {deliveries.length === 0 ? <p class="soft">{noDeliveries(setup, incident)}</p> : Table(
           deliveryTable({
-            ...{ label: "Deliveries", deliveries, isAdmin: setup.isAdmin },
+            ...{ label: "Deliveries", deliveries, setup },
             page: incidentPath(id),
             ofIncident: true,
           }),

@@ -107,7 +107,7 @@ export const showDeliveries: PageHandler = async (visit) => {
       </FilterForm>
     ),
     table: deliveryTable({
-      ...{ label: "Deliveries", deliveries, isAdmin: setup.isAdmin },
+      ...{ label: "Deliveries", deliveries, setup },
       page: DELIVERIES_PATH + queryText(Object.entries(texts)),
     }),
     empty: [
