@@ -13,7 +13,7 @@ const OWN_SHOWN = 100;
 
 /** The way to the price of a call, in words. */
 export const MATCH_WORDS: Readonly<Record<MatchStep, string>> = {
-  exact: "its name as it was sent",
+  exact: "its name as it was sent, one of the row's names",
   provider_prefix: "its name without the provider before it",
   version_suffix: "its name without the date or version at its end",
   dots_to_dashes: "its name with dots as dashes",
