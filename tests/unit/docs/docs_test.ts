@@ -58,14 +58,93 @@ Deno.test("every setting has a row in the document on operations", () => {
   }
 });
 
-Deno.test("every limit's value is in the document on limits, or in the description of the API", () => {
+/** Part of the row or of the paragraph that states each limit. */
+const STATED_IN: Readonly<Record<keyof typeof limits, string>> = {
+  EVENTS_PER_BATCH_MAX: "events in a batch",
+  EVENTS_BODY_BYTES_MAX: "body of a batch of events",
+  BATCH_STRUCTURE_MAX: "outside of texts in a batch",
+  BODY_BYTES_MAX: "body of another call",
+  WHOLE_BODY_BYTES_MAX: "any other body",
+  FORM_BYTES_MAX: "a form of the dashboard",
+  EVENT_BYTES_MAX: "| one event",
+  OUTPUT_BYTES_MAX: "`output`; nesting",
+  JSON_DEPTH_MAX: "`output`; nesting",
+  PREVIEW_CHARS_MAX: "kept of a truncated payload",
+  USAGE_FIELD_BYTES_MAX: "kept of a truncated payload",
+  BODY_DEADLINE_MS: "time to send a body",
+  STORAGE_DEADLINE_MS: "time the store may take",
+  DRAIN_MS_MAX: "time a stop may take",
+  AGENT_CHARS_MAX: "agent's slug",
+  LABEL_CHARS_MAX: "`customer_id`",
+  EVENT_TYPE_CHARS_MAX: "agent's slug, `type` of an event",
+  TOOL_NAME_CHARS_MAX: "name of a failed tool",
+  GOAL_CHARS_MAX: "`goal`; ",
+  SCORES_MAX: "scores of a finish",
+  ADDED_SCORES_MAX: "scores added to a run",
+  SCORE_SOURCE_CHARS_MAX: "scores of a finish",
+  SCORE_NAME_CHARS_MAX: "scores of a finish",
+  METADATA_KEY_CHARS_MAX: "| metadata key,",
+  METADATA_VALUE_CHARS_MAX: "| metadata key,",
+  NOTE_CHARS_MAX: "note of a ping",
+  RID_CHARS_MAX: "`rid`",
+  DERIVED_START_MS_MAX: "a missing start is derived from",
+  KEY_NAME_CHARS_MAX: "name of a credential",
+  IDLE_TIMEOUT_SECONDS: "`idle_timeout_seconds`",
+  COST_USD_MAX: "reported cost of a run",
+  CLOCK_SKEW_MS_MAX: "clock difference",
+  RUN_MODELS_MAX: "models of a run counted separately",
+  EVENTS_PER_PAGE: "a page of events",
+  EVENTS_PAGE_BYTES_MAX: "a page of events",
+  CHILDREN_MAX: "children of a run listed",
+  DESCENDANTS: "descendants whose cost is added",
+  ARCHIVED_AGENTS_MAX: "archived agents",
+  AGENT_NOTES_CHARS_MAX: "notes on an agent",
+  RATE_USD_PER_MILLION_MAX: "own rows of the rate card",
+  RATE_TIERS_MAX: "own rows of the rate card",
+  RATE_NOTE_CHARS_MAX: "own rows of the rate card",
+  SPEND_DEADLINE_MS: "time of such a query",
+  RATE_ROWS_MAX: "own rows of the rate card",
+  RATES_PER_PAGE: "of prices",
+  ADMIN_PER_PAGE: "of credentials, teams, the audit log",
+  OVERLAP_HOURS: "old secret after a rotation",
+  TEAM_NAME_CHARS_MAX: "name of a credential, of a team",
+  EMAIL_CHARS_MAX: "e-mail address of an owner",
+  OWN_RATE_MAX: "own rate or burst of a team",
+  OWN_LIMIT_MAX: "its other own limits",
+  CONTROL_RATE_FACTOR: "scope `read` or `admin` take tokens",
+  ENTERPRISE_CONTROL_FACTOR: "Enterprise has no limit unless",
+  DASHBOARD_RESERVE: "Reads cost what they read",
+  READ_TOKEN: "Reads cost what they read",
+  BYTES_BURST_SECONDS: "Bytes have a rate too",
+  RATE_TEAMS_MAX: "teams whose bucket is in memory",
+  CHANGES_PER_PAGE: "| a page of changes",
+  CHANGES_PAGE_CHARS_MAX: "names in a page of changes",
+  CHANGES_WAIT_SECONDS_MAX: "wait for a change",
+  FINAL_WAIT_SECONDS: "a final run",
+  LISTENERS_MAX: "live streams and long polls",
+  LIVE_CHANGES_LAG_MAX: "changes that a live stream is behind",
+  LIVE_KEEP_ALIVE_MS: "pause between its comments",
+  LIVE_BATCH_CHARS_MAX: "bytes buffered for a live stream, sent at once",
+  LIVE_BUFFER_BYTES_MAX: "bytes buffered for a live stream",
+  SESSION: "a session of the dashboard",
+  SESSIONS_PER_KEY_MAX: "sessions of one key",
+  REFUSAL_LIMITS: "rejected requests kept",
+  REFUSAL_CHARS_MAX: "texts of a rejected request",
+};
+
+Deno.test("the document on limits states every limit, in its row or paragraph", () => {
   const table = plain(read("docs/LIMITS.md"));
-  const text = table + JSON.stringify(describedApi());
-  const numbers = Object.entries(limits).flatMap(([name, limit]): [string, number][] =>
-    typeof limit === "number" ? [[name, limit]] : Object.values(limit).map((part) => [name, part])
+  const places = table.split("\n\n").flatMap((block) =>
+    block.startsWith("|") ? block.split("\n") : [block.replaceAll("\n", " ")]
   );
-  for (const [name, number] of numbers) {
-    assert(new RegExp(`\\b${number}\\b`).test(text), `${name} = ${number} is not documented`);
+  for (const [name, limit] of Object.entries(limits)) {
+    const part = STATED_IN[name as keyof typeof limits];
+    assert(part !== undefined, `${name} has no place in STATED_IN`);
+    const [place = "", ...others] = places.filter((place) => place.includes(part));
+    assertEquals([place !== "", others], [true, []], `${name}: "${part}" is one place`);
+    for (const number of typeof limit === "number" ? [limit] : Object.values(limit)) {
+      assert(new RegExp(`\\b${number}\\b`).test(place), `${name} = ${number} is not in: ${place}`);
+    }
   }
   const rows: [string, number][] = [
     ["days of a query over spend", SPEND_DAYS_DEFAULT],
