@@ -149,7 +149,8 @@ Harness.test("a call's cost is shown as tokens times rate, with the row that pri
   await h.post("/v1/runs", aRun(1));
   const tokens = { input_tokens: 200, cached_input_tokens: 50, output_tokens: 1_000_000 };
   await sendEvents(h, aCall(1, { model: "tiered", ...tokens }));
-  const content = textOf(await stepOf(h, 1));
+  const step = await stepOf(h, 1);
+  const content = textOf(step);
   assertMatch(content, /Tokens 200 in, 1,000,000 out/);
   assertMatch(textOf(rowOf(await pageOf(h), 1)), /\$20\.0010/);
   assertMatch(content, /input 150 5 \$0\.00075 input read from a cache 50 5 \$0\.00025/);
@@ -159,6 +160,14 @@ Harness.test("a call's cost is shown as tokens times rate, with the row that pri
     new RegExp(`Priced by ${id} , the team's own row, in force since 2026-01-01`),
   );
   assertMatch(content, /its rates for more than 100 input tokens/);
+  const [, search = ""] = /<a href="([^"]*)"><code>/.exec(step) ?? [];
+  const reader = await signedIn(h);
+  assertMatch(
+    await reader.words(search.replaceAll("&amp;", "&")),
+    /Calls of tiered They cost this/,
+  );
+  const key = await h.addKey({ kind: "api_key", scopes: ["read"] });
+  assert(!(await stepOf(h, 1, key)).includes("/dashboard/rate-card?"), "a page for admins");
 });
 
 Harness.test("a call without a price links admins to the rate card, and explains it to others", async (h) => {

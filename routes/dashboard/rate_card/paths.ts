@@ -1,4 +1,5 @@
 /** Paths of the pages of the rate card. */
+import { formatInstant } from "../../../domain/core/time.ts";
 import type { RateRow } from "../../../domain/pricing/rates.ts";
 import type { ModelName } from "../../../domain/runs/model_usage.ts";
 import { pathsBelow, queryText, RATE_CARD_PATH } from "../layout/paths.ts";
@@ -17,6 +18,12 @@ export function editPath({ id }: RateRow, confirm?: "delete"): string {
 /** Path of the form that adds a price for calls of a model. */
 export function addPath({ provider, model }: ModelName): string {
   return NEW_RATE + queryText([["provider", provider], ["model", model]]);
+}
+
+/** Path of the search that shows what calls of a model cost at an instant. */
+export function pricePath({ provider, model }: ModelName, atMs: number): string {
+  const filters = [["model", model], ["provider", provider], ["at", formatInstant(atMs)]] as const;
+  return RATE_CARD_PATH + queryText(filters);
 }
 
 /** Path of a repricing job. */

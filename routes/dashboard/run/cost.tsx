@@ -7,13 +7,12 @@ import {
 } from "../../../domain/runs/explain_cost.ts";
 import type { CostLine } from "../../../domain/pricing/price.ts";
 import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
-import type { RateMatch } from "../../../domain/pricing/rates.ts";
 import { dayOf } from "../../../domain/core/time.ts";
 import { Money, Section } from "../components/elements.tsx";
 import { exactMoneyText, formatCount } from "../components/format.ts";
 import { type Column, countColumn, nameColumn, numberColumn, Table } from "../components/table.tsx";
 import type { RunData } from "./run_load.ts";
-import { addPath } from "../rate_card/paths.ts";
+import { addPath, pricePath } from "../rate_card/paths.ts";
 import { MATCH_WORDS } from "../rate_card/prices_load.ts";
 
 type CostProps = Pick<RunData, "page" | "ownCall" | "family" | "isAdmin">;
@@ -67,7 +66,7 @@ interface CallProps {
 
 /** Explains the cost of a call. */
 export function CallCost({ call, mayPrice }: CallProps) {
-  const { lines, cost, pricedBy, flags } = call;
+  const { lines, cost, flags } = call;
   const rows: readonly SumRow[] = lines.map((line) => ({ ...line, name: KIND_LABELS[line.kind] }));
   const total = lines.length > 1 ? [{ name: "Total", cost }] : [];
   return (
@@ -75,7 +74,7 @@ export function CallCost({ call, mayPrice }: CallProps) {
       {lines.length === 0
         ? <NoCost call={call} mayPrice={mayPrice} />
         : <Table label="Cost" class="sum" columns={SUM_COLUMNS} rows={[...rows, ...total]} />}
-      {pricedBy !== null && <PricedBy {...pricedBy} tier={call.tierAboveInputTokens} />}
+      <PricedBy call={call} mayPrice={mayPrice} />
       {flags.map((flag) => <p class="soft">{FLAG_LABELS[flag]}</p>)}
     </div>
   );
@@ -90,10 +89,17 @@ const SUM_COLUMNS: readonly Column<SumRow>[] = [
   numberColumn("= Cost", ({ cost }) => <Money of={cost} isExact />),
 ];
 
-function PricedBy({ row, match, isBatch, tier }: RateMatch & { readonly tier: number | null }) {
+/** Names the row that priced a call; nothing if none did. */
+function PricedBy({ call, mayPrice }: CallProps) {
+  const { pricedBy, provider, model, ts, tierAboveInputTokens: tier } = call;
+  if (pricedBy === null) return null;
+  const { row, match, isBatch } = pricedBy;
+  const id = <code>{row.id}</code>;
   return (
     <p class="soft">
-      Priced by <code>{row.id}</code>,{" "}
+      Priced by{" "}
+      {mayPrice && model !== null ? <a href={pricePath({ provider, model }, ts)}>{id}</a> : id},
+      {" "}
       {row.source === "own" ? "the team's own row" : "a default row"}
       {row.from !== null && `, in force since ${dayOf(row.from)}`}, found by {MATCH_WORDS[match]}.
       {isBatch === true && " These are its rates for a batch."}
