@@ -131,14 +131,14 @@ TempStore.test("work: a turn that fails is postponed alone, longer each time, an
   assertEquals(await rowsOf(temp), []);
 });
 
-TempStore.test("work: 10,000 rows of one team delay another team by one turn at most", async (temp) => {
-  const many = Array.from({ length: 10_000 }, (_, n) => ({ name: `n${n}`, at: NOON + n }));
+TempStore.test("work: 2,500 rows of one team delay another team by one turn at most", async (temp) => {
+  const many = Array.from({ length: 2_500 }, (_, n) => ({ name: `n${n}`, at: NOON + n }));
   await file(temp.store, [...many, { team: OTHER, name: "other", at: NOON + 20_000 }]);
   await using shop = new LoopHarness(temp.store, { nowMs: NOON + MINUTE });
   await shop.loop.idle();
   const at = shop.turns.findIndex(({ names }) => names.includes("other"));
   assert(at <= 1, `${at} turns before the other team's`);
-  assertEquals(new Set(shop.names()).size, 10_001);
+  assertEquals(new Set(shop.names()).size, 2_501);
   const limit = Math.max(...shop.turns.map(({ names }) => names.length));
   assert(limit <= 500, `${limit} rows in one turn`);
 });

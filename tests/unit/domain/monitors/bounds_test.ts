@@ -23,7 +23,7 @@ const VALUES = [
   ["*", "+MON", "5#5", "5L", "7", "MON#5", "?", "0#5", "1-5/2", "+MON"],
 ];
 
-/** Returns 1,000 expressions that are sparse, long or wrong. */
+/** Returns 300 expressions that are sparse, long or wrong. */
 function hostile(): string[] {
   let next = 42;
   const random = (below: number) => (next = next * 48_271 % 2_147_483_647) % below;
@@ -31,14 +31,14 @@ function hostile(): string[] {
   const sparse = ["0 0 29 2 5#5", "0 0 31 2,4,6,9,11 *", "59 59 23 31 12 +7", "0 0 29 2 +1"];
   sparse.push("0 0 30 2 +0", "0 0 LW 2 +5", "0 0 31 2 MON", "0 0 29 2 +5L");
   sparse.push(`${"0,".repeat(49)}0 0 1 1 *`, "99999999999 * * * *", "*/0 * * * *", "-1 * * * *");
-  const drawn = Array.from({ length: 1_000 - sparse.length }, (_, i) => {
+  const drawn = Array.from({ length: 300 - sparse.length }, (_, i) => {
     const mixed = i % 10 === 0 ? VALUES.flat() : null;
     return VALUES.slice(random(2)).map((values) => pick(mixed ?? values)).join(" ");
   });
   return [...sparse, ...drawn];
 }
 
-Deno.test("schedule: 1,000 hostile expressions are refused or evaluated in bounded time", () => {
+Deno.test("schedule: hostile expressions are refused or evaluated in bounded time", () => {
   let slowest = 0, valid = 0, which = "";
   for (const cron of hostile()) {
     const schedule = { cron, tz: "Australia/Lord_Howe" };
@@ -51,7 +51,7 @@ Deno.test("schedule: 1,000 hostile expressions are refused or evaluated in bound
       }));
     if (took > slowest) [slowest, which] = [took, cron];
   }
-  assert(valid > 300 && valid < 950, `${valid} are valid`);
+  assert(valid > 90 && valid < 285, `${valid} are valid`);
   assert(slowest < EXPRESSION_MS, `${which} took ${slowest} ms`);
 });
 
