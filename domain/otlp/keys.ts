@@ -4,6 +4,15 @@
  * @module
  */
 
+/** Prefixes of messages that are sent as one attribute a field, which name the list of them. */
+export const MESSAGE_LISTS = {
+  input: ["gen_ai.prompt.", "llm.input_messages."],
+  output: ["gen_ai.completion.", "llm.output_messages."],
+} as const;
+
+/** Name of a list of messages. */
+export type MessageListName = typeof MESSAGE_LISTS["input" | "output"][number];
+
 /** Attributes with what was sent to a model, tool or agent, in order of precedence. */
 export const INPUT_KEYS = [
   "gen_ai.input.messages",
@@ -134,6 +143,7 @@ const READ: ReadonlySet<string> = new Set([
   ...["logfire.msg_template", "name", "mcp.method.name", "output.mime_type"],
   ...["gen_ai.response.id", "ai.response.id", "gen_ai.response.finish_reasons"],
   ...["gen_ai.response.finish_reason", "llm.finish_reason", "ai.response.finishReason"],
+  ...["gen_ai.completion.0.finish_reason"],
   ...["anthropic.message.stop_reason", "stop_reason", "gen_ai.request.stream"],
   ...["gen_ai.is_streaming", "llm.is_streaming", "gen_ai.response.time_to_first_chunk"],
   ...["gen_ai.server.time_to_first_token", "ttft_ms", "llm.invocation_parameters"],
@@ -156,12 +166,26 @@ const PREFIXES = [
   "runledger.",
 ];
 
-/** Returns whether a rule reads the attribute with a key. */
-export function isReadKey(key: string): boolean {
-  return READ.has(key) || PREFIXES.some((prefix) => key.startsWith(prefix));
+/** Use of an attribute: true if a rule reads it, false if none does, or the list of its message. */
+export type KeyUse = boolean | MessageListName;
+
+/** Returns the use of the attribute with a key. */
+export function useOfKey(key: string): KeyUse {
+  if (READ.has(key) || PREFIXES.some((prefix) => key.startsWith(prefix))) return true;
+  const list = MESSAGE_LIST.exec(key)?.[0] as MessageListName | undefined;
+  if (list === undefined) return false;
+  return MESSAGE_FIELDS.has(key.slice(key.lastIndexOf(".") + 1)) ? list : false;
 }
 
 /** Returns whether an attribute is content, which a request may keep out of the ledger. */
-export function isContentKey(key: string): boolean {
-  return CONTENT.has(key);
+export function isContent(key: string, use: KeyUse): boolean {
+  return CONTENT.has(key) || typeof use === "string";
 }
+
+/** Start of a key such as `gen_ai.prompt.0.role`. */
+const MESSAGE_LIST = /^(?:gen_ai\.(?:prompt|completion)|llm\.(?:input|output)_messages)\.(?=\d)/;
+
+/** Ends of keys that are fields of messages, of their tool calls, or of parts of their content. */
+const MESSAGE_FIELDS: ReadonlySet<string> = new Set([
+  ...["role", "content", "name", "tool_call_id", "id", "arguments", "type", "text"],
+]);

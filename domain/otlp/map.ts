@@ -12,10 +12,17 @@ import { withFacts } from "../ingest/parse_events.ts";
 import type { RunEvent } from "../runs/event.ts";
 import { countOf, isTrue, parsed, textOf } from "./attributes.ts";
 import { eventIdOf } from "./event_id.ts";
-import { INPUT_KEYS, INSTRUCTION_KEYS, KIND_KEYS, OUTPUT_KEYS } from "./keys.ts";
+import {
+  INPUT_KEYS,
+  INSTRUCTION_KEYS,
+  KIND_KEYS,
+  MESSAGE_LISTS,
+  type MessageListName,
+  OUTPUT_KEYS,
+} from "./keys.ts";
 import { toolCallIdOf } from "./kind.ts";
 import { type Observation, observe, type SpanFailure } from "./observation.ts";
-import type { Attributes, Span } from "./span.ts";
+import { ATTRIBUTE_CHARS_MAX, type Attributes, type Span } from "./span.ts";
 import { JoinedFacts, type TraceFacts } from "../runs/trace_facts.ts";
 import { attachedFactsOf, attachedRunOf, factsOf } from "./trace.ts";
 import { sameCalls, type StoredSpan, TWIN_CALLS_MAX } from "./twins.ts";
@@ -338,8 +345,8 @@ function errorOf(failure: SpanFailure | null, keepsContent: boolean): string | u
 function contentOf(attributes: Attributes): JsonFields {
   return {
     system: contentAt(attributes, INSTRUCTION_KEYS),
-    input: contentAt(attributes, INPUT_KEYS),
-    output: contentAt(attributes, OUTPUT_KEYS),
+    input: contentOrMessages(attributes, INPUT_KEYS, MESSAGE_LISTS.input),
+    output: contentOrMessages(attributes, OUTPUT_KEYS, MESSAGE_LISTS.output),
   };
 }
 
@@ -350,4 +357,17 @@ function contentAt(attributes: Attributes, keys: readonly string[]): unknown {
     return typeof value === "string" && /^\s*[{["]/.test(value) ? parsed(value) : value;
   }
   return undefined;
+}
+
+function contentOrMessages(
+  attributes: Attributes,
+  keys: readonly string[],
+  lists: readonly MessageListName[],
+): unknown {
+  const content = contentAt(attributes, keys);
+  // JSON that was cut can only be shown as text.
+  const isCut = typeof content === "string" && content.length === ATTRIBUTE_CHARS_MAX &&
+    /^\s*[{[]/.test(content);
+  if (content !== undefined && !isCut) return content;
+  return lists.map((list) => attributes.get(list)).find((list) => list !== undefined) ?? content;
 }

@@ -88,6 +88,7 @@ function finishReasonOf({ attributes }: Span): string | null {
     textOf(attributes, [
       "gen_ai.response.finish_reason",
       "llm.finish_reason",
+      "gen_ai.completion.0.finish_reason",
       "ai.response.finishReason",
       "anthropic.message.stop_reason",
       "stop_reason",

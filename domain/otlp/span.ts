@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isContentKey, isReadKey } from "./keys.ts";
+import { isContent, type KeyUse, useOfKey } from "./keys.ts";
 
 /** Value of an attribute; arrays and maps are nested. */
 export type AttributeValue =
@@ -163,6 +163,10 @@ function spanOf(sent: SentSpan, scope: string, resource: Attributes): Span {
 }
 
 /** Returns the filter of the attributes that a request's spans keep. */
-export function attributeFilter(keepsContent: boolean): (key: string) => boolean {
-  return keepsContent ? isReadKey : (key) => isReadKey(key) && !isContentKey(key);
+export function attributeFilter(keepsContent: boolean): (key: string) => KeyUse {
+  if (keepsContent) return useOfKey;
+  return (key) => {
+    const use = useOfKey(key);
+    return isContent(key, use) ? false : use;
+  };
 }

@@ -5,6 +5,8 @@
  */
 import type { Steps } from "../../domain/core/steps.ts";
 import { isObject } from "../../domain/core/raw_json.ts";
+import type { KeyUse } from "../../domain/otlp/keys.ts";
+import { SpanMessages } from "../../domain/otlp/messages.ts";
 import {
   ATTRIBUTE_DEPTH_MAX,
   type Attributes,
@@ -23,16 +25,17 @@ const SPANS_PER_STEP = 32;
 /**
  * Reads the spans of an export request, a few in each step.
  *
- * @param isRead returns whether the attribute with a key is read
+ * @param useOf returns the use of the attribute with a key
  * @throws {MalformedBody} if the text is no JSON object
  */
 export function* readJson(
   text: string,
-  isRead: (key: string) => boolean,
+  useOf: (key: string) => KeyUse,
 ): Steps<readonly ResourceSpans[]> {
   const body = parse(text);
   if (!isObject(body)) throw new MalformedBody("The body is no JSON object");
   yield;
+  const reader = new AttributeReader(useOf);
   const resources: ResourceSpans[] = [];
   let count = 0;
   for (const { resource, scopeSpans } of objectsIn(body.resourceSpans)) {
@@ -40,13 +43,13 @@ export function* readJson(
     for (const { scope, spans } of objectsIn(scopeSpans)) {
       const read: SentSpan[] = [];
       for (const span of objectsIn(spans)) {
-        read.push(spanOf(span, isRead));
+        read.push(spanOf(span, reader));
         if (++count % SPANS_PER_STEP === 0) yield;
       }
       scopes.push({ scope: isObject(scope) ? textOf(scope.name) : "", spans: read });
     }
     const attributes = isObject(resource) ? resource.attributes : [];
-    resources.push({ resource: attributesOf(attributes, isRead), scopes });
+    resources.push({ resource: reader.read(attributes), scopes });
   }
   return resources;
 }
@@ -59,7 +62,7 @@ function parse(text: string): unknown {
   }
 }
 
-function spanOf(sent: JsonFields, isRead: (key: string) => boolean): SentSpan {
+function spanOf(sent: JsonFields, reader: AttributeReader): SentSpan {
   const status = isObject(sent.status) ? sent.status : {};
   const exception = objectsIn(sent.events).find(({ name }) => name === "exception");
   return {
@@ -71,22 +74,48 @@ function spanOf(sent: JsonFields, isRead: (key: string) => boolean): SentSpan {
     startNs: numberOf(sent.startTimeUnixNano),
     endNs: numberOf(sent.endTimeUnixNano),
     flags: numberOf(sent.flags),
-    attributes: attributesOf(sent.attributes, isRead),
+    attributes: reader.read(sent.attributes),
     statusCode: numberOf(status.code),
     statusMessage: textOf(status.message),
-    exception: exception === undefined ? null : attributesOf(exception.attributes, isRead),
+    exception: exception === undefined ? null : reader.read(exception.attributes),
   };
 }
 
-function attributesOf(sent: unknown, isRead: (key: string) => boolean): Attributes {
-  const attributes = new Map<string, AttributeValue>();
-  for (const { key, value } of objectsIn(sent)) {
-    if (typeof key !== "string" || !isRead(key)) continue;
-    if (attributes.size >= SPAN_ATTRIBUTES_MAX) break;
-    const read = valueOf(value, 0);
-    if (read !== null) attributes.set(key, read);
+/** Keys whose use is kept. */
+const USES_MAX = 256;
+
+/** Reads attributes. The spans of a body repeat their keys. */
+class AttributeReader {
+  readonly #useOf: (key: string) => KeyUse;
+  readonly #uses = new Map<string, KeyUse>();
+  readonly #messages = new SpanMessages();
+
+  constructor(useOf: (key: string) => KeyUse) {
+    this.#useOf = useOf;
   }
-  return attributes;
+
+  /** Reads the attributes of a span, a resource or an exception. */
+  read(sent: unknown): Attributes {
+    const attributes = new Map<string, AttributeValue>();
+    for (const { key, value } of objectsIn(sent)) {
+      if (typeof key !== "string") continue;
+      const use = this.#use(key);
+      if (typeof use === "string") this.#messages.add(use, key, valueOf(value, 0));
+      if (use !== true || attributes.size >= SPAN_ATTRIBUTES_MAX) continue;
+      const read = valueOf(value, 0);
+      if (read !== null) attributes.set(key, read);
+    }
+    this.#messages.moveTo(attributes);
+    return attributes;
+  }
+
+  #use(key: string): KeyUse {
+    const known = this.#uses.get(key);
+    if (known !== undefined) return known;
+    const use = this.#useOf(key);
+    if (this.#uses.size < USES_MAX) this.#uses.set(key, use);
+    return use;
+  }
 }
 
 /** Reads a value; null for none, for bytes, and below the maximum depth. */

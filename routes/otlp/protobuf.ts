@@ -6,6 +6,8 @@
  */
 import { PbfReader } from "pbf";
 import type { Steps } from "../../domain/core/steps.ts";
+import type { KeyUse } from "../../domain/otlp/keys.ts";
+import { SpanMessages } from "../../domain/otlp/messages.ts";
 import {
   ATTRIBUTE_CHARS_MAX,
   ATTRIBUTE_DEPTH_MAX,
@@ -37,19 +39,21 @@ const textDecoder = new TextDecoder();
 /**
  * Reads the spans of an export request, a few in each step.
  *
- * @param isRead returns whether the attribute with a key is read
+ * @param useOf returns the use of the attribute with a key
  * @throws {MalformedBody} if the bytes are no such message
  */
 export function* readProtobuf(
   bytes: Uint8Array,
-  isRead: (key: string) => boolean,
+  useOf: (key: string) => KeyUse,
 ): Steps<readonly ResourceSpans[]> {
-  const reader = new SpanReader(bytes, isRead);
+  const reader = new SpanReader(bytes, useOf);
   try {
     const resources = reader.fields<ResourceSpans[]>(readRequest, [], bytes.length);
     for (const [i, { start, end, into }] of reader.places.entries()) {
       reader.pbf.pos = start;
-      into.push(reader.fields(readSpan, newSpan(), end));
+      const span = reader.fields(readSpan, newSpan(), end);
+      reader.messages.moveTo(span.attributes);
+      into.push(span);
       if (i % SPANS_PER_STEP === SPANS_PER_STEP - 1) yield;
     }
     return resources;
@@ -63,7 +67,7 @@ export function* readProtobuf(
 /** A key of attributes. */
 interface Key {
   readonly text: string;
-  readonly isRead: boolean;
+  readonly use: KeyUse;
 }
 
 /** Slots of {@link Repeated}, a power of two, and the bytes of the longest value in them. */
@@ -114,15 +118,17 @@ class SpanReader {
   readonly pbf: PbfReader;
   /** Spans that are not read yet. */
   readonly places: SpanPlace[] = [];
+  /** Messages of the span that is being read. */
+  readonly messages = new SpanMessages();
   readonly #keys: Repeated<Key>;
   readonly #texts = new Repeated(decoded);
   readonly #ids = new Repeated((bytes) => bytes.length > 16 ? "" : bytes.toHex());
 
-  constructor(bytes: Uint8Array, isRead: (key: string) => boolean) {
+  constructor(bytes: Uint8Array, useOf: (key: string) => KeyUse) {
     this.pbf = new PbfReader(bytes);
     this.#keys = new Repeated((key) => {
       const text = decoded(key);
-      return { text, isRead: isRead(text) };
+      return { text, use: useOf(text) };
     });
   }
 
@@ -190,9 +196,13 @@ class SpanReader {
     return this.pbf.readDouble();
   }
 
-  /** Reads an attribute into those of its span, resource or exception. */
-  attribute(into: Map<string, AttributeValue>): void {
-    this.message(readAttribute, { into, key: null });
+  /**
+   * Reads an attribute into those of its span, resource or exception.
+   *
+   * @param messages messages of the span; null where none are read
+   */
+  attribute(into: Map<string, AttributeValue>, messages: SpanMessages | null = null): void {
+    this.message(readAttribute, { into, messages, key: null });
   }
 
   /** Reads a value; null for none, for bytes, and below the maximum depth. */
@@ -274,7 +284,7 @@ const readSpan: ReadField<DraftSpan> = (field, span, reader) => {
   else if (field === 6) span.kind = reader.varint();
   else if (field === 7) span.startNs = reader.fixed64();
   else if (field === 8) span.endNs = reader.fixed64();
-  else if (field === 9) reader.attribute(span.attributes);
+  else if (field === 9) reader.attribute(span.attributes, reader.messages);
   else if (field === 11) span.exception ??= readException(reader);
   else if (field === 15) reader.message(readStatus, span);
   else if (field === 16) span.flags = reader.fixed32();
@@ -298,14 +308,17 @@ function readException(reader: SpanReader): Attributes | null {
 /** Attributes, and the key of the one that is being read. */
 interface DraftAttribute {
   readonly into: Map<string, AttributeValue>;
+  readonly messages: SpanMessages | null;
   key: Key | null;
 }
 
 /** Reads a key, and its value if a rule reads it. */
 const readAttribute: ReadField<DraftAttribute> = (field, attribute, reader) => {
-  const { into, key } = attribute;
+  const { into, messages, key } = attribute;
   if (field === 1) attribute.key = reader.key();
-  if (field !== 2 || key === null || !key.isRead || into.size >= SPAN_ATTRIBUTES_MAX) return;
+  if (field !== 2 || key === null || key.use === false) return;
+  if (key.use !== true) return messages?.add(key.use, key.text, reader.value(0));
+  if (into.size >= SPAN_ATTRIBUTES_MAX) return;
   const value = reader.value(0);
   if (value !== null) into.set(key.text, value);
 };

@@ -1,6 +1,9 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
+import { complete } from "../../../../domain/core/steps.ts";
+import { attributeFilter, checkSpans } from "../../../../domain/otlp/span.ts";
 import { type Chat, chatOf, toolUseOf } from "../../../../domain/runs/chat.ts";
+import { readProtobuf } from "../../../../routes/otlp/protobuf.ts";
 import { recordedExport, runsOf, spansOf } from "../../../support/builders/spans.ts";
 
 /** A chat in few words: `user: text`, calls as `name(input) = result`. */
@@ -142,6 +145,23 @@ Deno.test("chat: instrumentations of OpenTelemetry, as recorded", async () => {
       .find(({ length }) => length > 0);
   }
   assertEquals(read, RECORDED);
+});
+
+/** Exports whose spans have the messages one by one, beside the request as one text. */
+const ONE_BY_ONE = ["dbl", "oi", "py-agno", "py-oi-langgraph", "py-oi-openai", "py-phoenix"];
+
+Deno.test("chat: the same calls by their messages one by one, as recorded", async () => {
+  for (const name of ONE_BY_ONE) {
+    const keepsAll = attributeFilter(true);
+    const { body } = await recordedExport(name);
+    const useOf = (key: string) => !/^(?:input|output)\.value$/.test(key) && keepsAll(key);
+    const { spans } = checkSpans(complete(readProtobuf(body, useOf)));
+    const [first] = runsOf(spans).flatMap(({ events }) => events)
+      .filter(({ type }) => type === "llm_call")
+      .map(({ data }) => outline(chatOf(JSON.parse(data))))
+      .filter(({ length }) => length > 0);
+    assertEquals(first, RECORDED[name], name);
+  }
 });
 
 Deno.test("chat: results of tools as OpenTelemetry, LangChain and the AI SDK send them", () => {
