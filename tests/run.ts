@@ -13,7 +13,7 @@ const ROOT = new URL("../", import.meta.url).pathname;
 export const SLOW = { push: `${ROOT}tests/push`, long: `${ROOT}tests/long` } as const;
 
 /** Isolates that all tests are divided among: enough for several cores to end at about one time. */
-const ISOLATES = 20;
+const ISOLATES = 12;
 
 /** Minimum test files of one isolate, if there are as many. */
 const FILES_MIN = 8;
@@ -29,24 +29,17 @@ const COMMAND = [
   "--parallel",
 ];
 
-const CORES = navigator.hardwareConcurrency;
+/** Isolates at a time: one more than cores, because some tests wait for processes and timers. */
+const JOBS = navigator.hardwareConcurrency + 1;
 
-/**
- * Runs test files; returns the exit code.
- *
- * @param jobs isolates that run at a time
- */
-export async function runTests(
-  files: string[],
-  options: string[] = [],
-  jobs = CORES,
-): Promise<number> {
+/** Runs test files; returns the exit code. */
+export async function runTests(files: string[], options: string[] = []): Promise<number> {
   const folder = await Deno.makeTempDir({ prefix: "tests-" });
   try {
     const child = new Deno.Command(Deno.execPath(), {
       args: [...COMMAND, ...options, ...modulesOf(files, folder)],
       cwd: ROOT,
-      env: { DENO_JOBS: String(jobs) },
+      env: { DENO_JOBS: String(JOBS) },
     }).spawn();
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
       Deno.addSignalListener(signal, () => child.kill("SIGTERM"));

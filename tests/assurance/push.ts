@@ -2,14 +2,11 @@
 import { runTests, SLOW, testsIn } from "../run.ts";
 import type { Assurance } from "./assurance.ts";
 
-/** Isolates at a time: one more than cores, because many of these tests wait for processes. */
-const JOBS = navigator.hardwareConcurrency + 1;
-
 /** Creates the harness that runs the tests in the given folders of a folder, or all. */
 function runnerOf(folder: string): Assurance {
   return async ({ parts }) => {
     const folders = parts.length > 0 ? parts.map((name) => `${folder}/${name}`) : [folder];
-    return await runTests(folders.flatMap(testsIn), [], JOBS) === 0;
+    return await runTests(folders.flatMap(testsIn)) === 0;
   };
 }
 

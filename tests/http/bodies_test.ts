@@ -9,6 +9,7 @@ import { aRun } from "../support/builders/requests.ts";
 import { enterprise, Harness, oneInstance } from "../support/harness/harness.ts";
 import { ofInstance } from "../support/harness/test_kv.ts";
 import { BytesInFlight, type Flight } from "../../routes/http/bytes_in_flight.ts";
+import { until } from "../support/harness/until.ts";
 
 /** The smallest budget, which fills quickly: 20 MB for bodies, a quarter per team. */
 const MEMORY_MB = 256;
@@ -54,11 +55,7 @@ function heldBytes(h: Harness): number {
 
 /** Waits until bodies hold this many bytes: written bytes may not have been read yet. */
 async function untilHeld(h: Harness, isSo: (bytes: number) => boolean): Promise<void> {
-  const endMs = performance.now() + 30_000;
-  while (!isSo(heldBytes(h))) {
-    assert(performance.now() < endMs, `bodies hold ${heldBytes(h)} bytes`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  await until(() => isSo(heldBytes(h)), () => `bodies hold ${heldBytes(h)} bytes`);
 }
 
 enterprise.test("H3: 64 connections that announce bodies and send nothing cause no refusals", async (h) => {

@@ -5,6 +5,7 @@ import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/r
 import { Harness, oneInstance } from "../support/harness/harness.ts";
 import { aTeam, operate, operator } from "../support/harness/operator.ts";
 import { briefly, follow, type Listener, type StreamEvent } from "../support/harness/live.ts";
+import { until } from "../support/harness/until.ts";
 
 Harness.test("live: a run is sent when it opens, ends and gets its cost, each time as in lists", async (h) => {
   await using listener = await follow(h);
@@ -155,13 +156,8 @@ oneInstance.test("live: a team's concurrent streams are limited, an ended stream
   assertEquals((await h.get("/v1/changes")).status, 200);
   await using _other = await follow(h, { key });
   await listeners.pop()?.[Symbol.asyncDispose]();
-  for (;;) {
-    // The service notices a moment later.
-    const last = await follow(h).catch(() => null);
-    if (last === null) continue;
-    listeners.push(last);
-    break;
-  }
+  // The service notices a moment later.
+  listeners.push(await until(() => follow(h).catch(() => null)));
   for (const listener of listeners) await listener[Symbol.asyncDispose]();
 });
 

@@ -7,6 +7,7 @@ import { assert, assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, aRun, runId } from "../support/builders/requests.ts";
 import { signedIn } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
+import { until } from "../support/harness/until.ts";
 
 const RUN = `/v1/runs/${runId(1)}`;
 
@@ -23,14 +24,6 @@ async function storeLong(h: Harness, bytes: number, key = h.key, n = 1): Promise
 /** Bytes of responses in flight. */
 function heldBytes(h: Harness): number {
   return h.store.memory.uses().find(({ share }) => share === "answers")?.bytes ?? 0;
-}
-
-async function until(isSo: () => boolean, what: () => string): Promise<void> {
-  const endMs = performance.now() + 30_000;
-  while (!isSo()) {
-    assert(performance.now() < endMs, what());
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 Harness.test("long responses: the same bytes with length and tag, complete or compressed, or none", async (h) => {

@@ -6,6 +6,7 @@ import type { StoredRun } from "../../domain/runs/record.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness, oneInstance } from "../support/harness/harness.ts";
+import { until } from "../support/harness/until.ts";
 
 const PATH = `/v1/runs/${runId(1)}`;
 
@@ -108,18 +109,19 @@ Deno.test("settled: a run is done when its cost is final and each stage is done,
   assertEquals(isProcessed({ ...head, summary, parts: { opening: null, closing: null } }), false);
 });
 
-/** Waits for the run; the probing call may have used its slot for a moment. */
 /** Sends a call until it is confirmed, which a busy machine may not do in time. */
 async function confirmed(h: Harness, path: string, body: unknown, key: string): Promise<void> {
-  for (let status = 503; status !== 202;) {
-    ({ status } = await h.post(path, body, { key }));
+  await until(async () => {
+    const { status } = await h.post(path, body, { key });
     assert(status === 202 || status === 503, String(status));
-  }
+    return status === 202;
+  });
 }
 
+/** Waits for the run; the probing call may have used its slot for a moment. */
 async function waitForFinal(h: Harness, key: string): Promise<Answer> {
-  for (;;) {
+  return await until(async () => {
     const answer = await h.get(`${PATH}?wait=final&timeout=60`, { key });
-    if (answer.status !== 503) return answer;
-  }
+    return answer.status !== 503 && answer;
+  });
 }

@@ -10,6 +10,7 @@ import { RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { inFolder, onStore } from "../../support/harness/temp_store.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { ensureFirstTeam } from "../../../kv/teams/teams.ts";
+import { until } from "../../support/harness/until.ts";
 
 const KEY = `apk_eu_${"a9".repeat(16)}`;
 
@@ -39,10 +40,9 @@ async function fill(store: Store, openedMs: number): Promise<TeamId> {
 
 /** Resolves when so many runs are closed. */
 async function closed(process: Process, isEnough: (runs: number) => boolean): Promise<void> {
-  while (!isEnough((await countsOf(process))["timeout"] ?? 0)) {
-    // The spend API has a rate limit.
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  // The spend API has a rate limit.
+  const look = async () => isEnough((await countsOf(process))["timeout"] ?? 0);
+  await until(look, () => "too few are closed", 20);
 }
 
 /** Counts the runs of each status. */

@@ -1,6 +1,5 @@
 /** Monitors of services over a shared KV: deadlines, killed services, one change for all. */
 import { assert, assertEquals } from "@std/assert";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Memory } from "../../../runtime/memory.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Flip, Monitor, MonitorState } from "../../../domain/monitors/monitor.ts";
@@ -13,6 +12,7 @@ import { asKvClient, KV_TOKEN } from "../../support/fakes/kv_client.ts";
 import { KvServer } from "../../support/fakes/kv_server.ts";
 import { HOURLY, MonitorProcess } from "../../support/harness/monitor_process.ts";
 import { Process } from "../../support/harness/process.ts";
+import { until } from "../../support/harness/until.ts";
 
 const KEY = `apk_eu_${"ab".repeat(16)}`;
 
@@ -21,9 +21,6 @@ const SHORT = { ...HOURLY, schedule: { everySeconds: 2 }, graceSeconds: 2 };
 
 /** Milliseconds within which a deadline is noticed: three times what an idle machine needs at most. */
 const NOTICE_MS_MAX = 15_000;
-
-/** Milliseconds between two looks at the monitor, which another process changes. */
-const POLL_MS = 50;
 
 /** Milliseconds within which another service replaces a killed one, and notices the deadline. */
 const REPLACED_MS_MAX = 30_000 + NOTICE_MS_MAX;
@@ -60,12 +57,11 @@ class World implements AsyncDisposable {
   async becomes(state: MonitorState, team?: TeamId): Promise<Monitor> {
     const id = team ?? (await this.store.reader.get<TeamId>(keys.firstTeam())).value;
     assert(id !== null);
-    for (;;) {
+    return await until(async () => {
       const { value } = await this.store.reader.get(keys.monitor(id, "a"));
       const monitor = decodeMonitor(value);
-      if (monitor?.state === state) return monitor;
-      await sleep(POLL_MS);
-    }
+      return monitor?.state === state && monitor;
+    });
   }
 
   /** Returns the changes to late and down, with their instants. */

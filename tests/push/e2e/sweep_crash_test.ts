@@ -21,6 +21,7 @@ import { Process } from "../../support/harness/process.ts";
 import { assertClean, assertExact } from "../../support/oracles/stray_rows.ts";
 import { inFolder, onStore } from "../../support/harness/temp_store.ts";
 import { ensureFirstTeam } from "../../../kv/teams/teams.ts";
+import { until } from "../../support/harness/until.ts";
 
 const KEY = `apk_eu_${"a8".repeat(16)}`;
 
@@ -60,7 +61,7 @@ async function killBelow(process: Process, path: string, family: string, rows: n
   const count = database.prepare(
     `SELECT count(*) AS rows FROM kv WHERE k > x'02${name}00' AND k < x'02${name}01'`,
   );
-  while (Number(count.get()?.rows) >= rows) await new Promise((resolve) => setTimeout(resolve, 2));
+  await until(() => Number(count.get()?.rows) < rows, () => `${rows} rows are left`, 2);
   assertEquals((await process.stop("SIGKILL")).signal, "SIGKILL");
 }
 
@@ -112,13 +113,11 @@ inFolder.test("after kill -9 the next process completes a sweep and a customer's
   });
 
   await using third = await Process.start(settings);
-  for (;;) {
-    const answer = await fetch(`${third.url}/v1/deletions/${id}`, { headers });
-    const job = await answer.json();
-    if (job.state !== "done") continue;
-    assertEquals([job.runs, job.events, job.spend_days, job.runs_failed], [400, 400, 1, 0]);
-    break;
-  }
+  const job = await until(async () => {
+    const json = await (await fetch(`${third.url}/v1/deletions/${id}`, { headers })).json();
+    return json.state === "done" && json;
+  });
+  assertEquals([job.runs, job.events, job.spend_days, job.runs_failed], [400, 400, 1, 0]);
   assertEquals((await third.stop("SIGTERM")).code, 0);
   await onStore(path, async (store) => {
     await assertClean(store);

@@ -4,6 +4,7 @@ import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { CLAIM_MS } from "../../../domain/channels/delivery.ts";
 import { DELIVERED, DeliveriesHarness } from "../../support/harness/deliveries.ts";
 import { NOON } from "../../support/harness/harness.ts";
+import { until } from "../../support/harness/until.ts";
 
 const SECOND = 1_000;
 
@@ -122,7 +123,7 @@ DeliveriesHarness.test("deliveries: a stop ends tries within 2 s, and the next p
   const id = await h.send("ops", "inc_1");
   const job = h.job();
   h.nowMs = NOON + SECOND;
-  while (h.sent.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until(() => h.sent.length > 0);
   const startMs = performance.now();
   await job.stop();
   const ms = performance.now() - startMs;

@@ -7,16 +7,9 @@ import type { Store } from "../../../kv/store.ts";
 import { DeliveriesHarness, FAILED } from "../../support/harness/deliveries.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { insertTeam } from "../../support/builders/teams.ts";
+import { until } from "../../support/harness/until.ts";
 
 const SECOND = 1_000;
-
-async function until(isTrue: () => boolean, ms = 30_000): Promise<void> {
-  const endMs = performance.now() + ms;
-  while (!isTrue() && performance.now() < endMs) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  assert(isTrue(), "It did not happen in time");
-}
 
 /** Receivers that answer when the test ends them. */
 class Silent {

@@ -6,6 +6,7 @@ import { Loop } from "../../../runtime/loop.ts";
 import { TIMERS } from "../../../runtime/deadlines.ts";
 import { createLeaseStore, type LeaseStore } from "../../../kv/lease.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
+import { until } from "../../support/harness/until.ts";
 
 const LENGTHS = { ms: 300, renewMs: 60, lookMs: 20 };
 
@@ -105,12 +106,12 @@ TempStore.test("lease: a turn begins again if the lease ended while it was being
   await instance.begins();
   const { promise, resolve } = Promise.withResolvers<void>();
   renewal = promise;
-  while (instance.lease.isLeader) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until(() => !instance.lease.isLeader);
   // The loops of its jobs sleep until their turn begins.
   let hasBegun = false;
   instance.lease.onBegin(() => hasBegun = true);
   resolve();
-  while (!instance.lease.isLeader) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until(() => instance.lease.isLeader);
   assert(hasBegun, "its jobs sleep");
   await instance.lease.stop();
 });

@@ -12,6 +12,7 @@ import { verifyDeliveries } from "../../../kv/integrity/verify_incidents.ts";
 import { createWorkStore } from "../../../kv/work/store.ts";
 import { DELIVERED, DeliveriesHarness, FAILED } from "../../support/harness/deliveries.ts";
 import { NOON } from "../../support/harness/harness.ts";
+import { until } from "../../support/harness/until.ts";
 
 const [SECOND, DAY] = [1_000, 86_400_000];
 
@@ -179,7 +180,7 @@ DeliveriesHarness.test("deliveries: the clock ends a test whose process has ende
     }
     return rows.length;
   };
-  while (h.sent.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  await until(() => h.sent.length > 0);
   assertEquals(await sendDue(NOON + 59 * SECOND), 0);
   assertEquals([await sendDue(NOON + 60 * SECOND), await h.states()], [1, { dead: 1 }]);
   endless.resolve(DELIVERED);
@@ -210,7 +211,7 @@ DeliveriesHarness.test("deliveries: one that is removed under way stays removed,
     ids.push(await h.send("chat", `inc_${n}`, "incident.opened", "slack"));
   }
   h.nowMs = NOON + 10 * SECOND;
-  while (h.sent.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until(() => h.sent.length > 0);
   await removeDeliveries(h.store, h.team.id, ids.slice(0, 1));
   answer.resolve(FAILED);
   h.receivers.delete("chat");
