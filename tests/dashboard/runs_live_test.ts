@@ -75,9 +75,10 @@ session.test("live runs: a shutdown answers a waiting poll, and the next service
   const waiting = reload(reader, first);
   await h.get("/healthz", { key: null });
   const startMs = performance.now();
-  await h.restart();
+  const restarted = h.restart();
   const second = await waiting;
   assert(performance.now() - startMs < 3_000);
+  await restarted;
   const next = reload(reader, second);
   await h.post("/v1/heartbeats", aHeartbeat(1));
   assertEquals(listedOn(await next), [runId(1)]);

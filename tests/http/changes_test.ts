@@ -104,7 +104,8 @@ Harness.test("changes: waiting requests are answered when the service stops", as
   // Another request of the same connection would wait for the first.
   await h.get("/healthz", { key: null });
   const startMs = performance.now();
-  await h.restart();
+  const restarted = h.restart();
   assertEquals((await waiting).json.changes, []);
   assert(performance.now() - startMs < 3_000);
+  await restarted;
 });

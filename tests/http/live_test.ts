@@ -137,9 +137,10 @@ Harness.test("live: stopping the service ends every stream immediately and compl
   await h.post("/v1/runs", aRun(1));
   for (const listener of listeners) await listener.events(1);
   const startMs = performance.now();
-  await h.restart();
+  const restarted = h.restart();
   const ends = await Promise.all(listeners.map((listener) => listener.rest()));
   assert(performance.now() - startMs < 2_000);
+  await restarted;
   assertEquals(ends.flat(), []);
   for (const listener of listeners) await listener[Symbol.asyncDispose]();
 });

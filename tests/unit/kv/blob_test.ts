@@ -68,8 +68,9 @@ function packsTo(bytes: number): string {
 Deno.test("blob: around the edge of each piece nothing is lost and no piece is empty", () => {
   for (const pieces of [1, 2, 3]) {
     const edge = packsTo(pieces * CHUNK_BYTES_MAX).length;
+    const longest = noise(edge + 8);
     for (let chars = edge - 8; chars <= edge + 8; chars++) {
-      const text = noise(chars);
+      const text = longest.slice(0, chars);
       const packed = roundTrip(text);
       assert(packed.text === text, `${chars} characters`);
       assert(packed.blob.chunks.every((chunk) => chunk.length > 0));
