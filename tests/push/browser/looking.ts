@@ -10,6 +10,9 @@ import type { PageUnderTest, Role } from "./pages.ts";
 /** Maximum bytes of a page and everything it loads, without a cache. */
 const BYTES_MAX = 60_000;
 
+/** True to take pictures of the pages that are checked, to look at. */
+const TAKES_PICTURES = Deno.env.get("RUNLEDGER_TEST_PICTURES") === "1";
+
 /** Browser setups. */
 const WAYS = {
   desk: DESK,
@@ -100,10 +103,10 @@ async function inBothThemes(
 ): Promise<void> {
   const { page } = visitor;
   assertEquals(await axe(page), []);
-  await visitor.shot(`${name}-${where}-light`);
+  if (TAKES_PICTURES) await visitor.shot(`${name}-${where}-light`);
   await page.emulateMedia({ colorScheme: "dark" });
   assertEquals(await axe(page, ["color-contrast", "link-in-text-block"]), []);
-  if (where === "desk") await visitor.shot(`${name}-${where}-dark`);
+  if (TAKES_PICTURES && where === "desk") await visitor.shot(`${name}-${where}-dark`);
   // Chromium itself logs an error for a page with an error status.
   visitor.assertCalm(status === 200 ? undefined : new RegExp(`with a status of ${status}`));
 }
