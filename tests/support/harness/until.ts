@@ -4,16 +4,16 @@ import { assert } from "@std/assert";
 /** Milliseconds until a test gives up; far more than anything takes, also on a busy machine. */
 const MS_MAX = 60_000;
 
-/** Waits until `look` returns something; returns it. A test that it never does fails with `seen`. */
+/** Waits until `read` returns a value, and returns it. A test fails if it never does, and names `seen`. */
 export async function until<T>(
-  look: () => T | false | null | Promise<T | false | null>,
-  seen: () => unknown = () => look.toString(),
+  read: () => T | false | null | Promise<T | false | null>,
+  seen: () => unknown = () => read.toString(),
   pollMs = 5,
 ): Promise<T> {
   const endMs = performance.now() + MS_MAX;
   for (;;) {
-    const found = await look();
-    if (found !== false && found !== null) return found;
+    const value = await read();
+    if (value !== false && value !== null) return value;
     assert(performance.now() < endMs, `it never became so: ${seen()}`);
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
