@@ -192,3 +192,57 @@ Harness.test("SDK: Laravel's status word and the old name of an event's id are u
   const run = await sdk.record(1);
   assertEquals([run.status, run.events.length], ["failed", 1]);
 });
+
+/** Odd and long values that the types of the SDKs allow, by call. */
+const ODD = {
+  openings: [
+    { goal: "g".repeat(20_000) },
+    { customer_id: 12_345, feature: 7 },
+    { parent_run_id: "the-parent" },
+    { idle_timeout_seconds: 30 },
+    { idle_timeout_seconds: 90.5 },
+    { idle_timeout_seconds: 100_000 },
+  ],
+  events: [
+    ["checkpoint", []],
+    ["llm_call", { ...CALL, latency_ms: 812.4375 }],
+    ["log", { message: { a: 1 } }],
+    ["log", { message: 5 }],
+    ["log", { message: "x" }, { turn: 0 }],
+    ["llm_call", { ...CALL, input_tokens: "10" }],
+    ["llm_call", { ...CALL, input_tokens: 10.5 }],
+    ["llm_call", { ...CALL, input_tokens: -1 }],
+    ["llm_call", { ...CALL, model: {} }],
+    ["llm_call", { ...CALL, latency_ms: -3 }],
+    ["score", { name: "quality", value: 1 }],
+  ],
+  finishes: [
+    { output: [] },
+    { output: ["a", "b"] },
+    { scores: [] },
+    { scores: { quality: null } },
+    { output: "o".repeat(600_000) },
+  ],
+} as const;
+
+Harness.test("SDK: no odd value that its types allow costs a run its opening, its events or its end", async (h) => {
+  const sdk = new Sdk(h, TYPESCRIPT);
+  for (const [n, fields] of ODD.openings.entries()) await sdk.open(n, fields);
+  // The SDK bounds a batch by the number of its events alone.
+  const data = { message: "m".repeat(30_000) };
+  const batches = [
+    ODD.events.map(([type, data, more], n) => event(n, type, data, more)),
+    Array.from({ length: 40 }, (_, n) => event(n, "log", data)),
+  ];
+  for (const [n, batch] of batches.entries()) {
+    assertEquals((await sdk.events(n, batch)).json.accepted, batch.length);
+  }
+  for (const [n, fields] of ODD.finishes.entries()) await sdk.finish(n, fields);
+  await h.worker.idle();
+  const records = await Promise.all(ODD.finishes.map((_, n) => sdk.record(n)));
+  assertEquals(records.map(({ status }) => status), ODD.finishes.map(() => "success"));
+  assertEquals(records.map(({ agent }) => agent), ODD.finishes.map(() => "support"));
+  for (const body of [{}, [], { agent: "support", environment: "prod" }]) {
+    assertEquals((await sdk.send("/v1/guard/check", body)).json.decision, "allow");
+  }
+});
