@@ -41,8 +41,8 @@ async function fill(store: Store, openedMs: number): Promise<TeamId> {
 /** Resolves when so many runs are closed. */
 async function closed(process: Process, isEnough: (runs: number) => boolean): Promise<void> {
   // The spend API has a rate limit.
-  const look = async () => isEnough((await countsOf(process))["timeout"] ?? 0);
-  await until(look, () => "too few are closed", 20);
+  const areClosed = async () => isEnough((await countsOf(process))["timeout"] ?? 0);
+  await until(areClosed, () => "too few are closed", 20);
 }
 
 /** Counts the runs of each status. */

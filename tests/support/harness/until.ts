@@ -4,7 +4,7 @@ import { assert } from "@std/assert";
 /** Milliseconds until a test gives up; far more than anything takes, also on a busy machine. */
 const MS_MAX = 60_000;
 
-/** Waits until `read` returns a value, and returns it. A test fails if it never does, and names `seen`. */
+/** Waits until `read` returns something; returns it. A test that it never does fails with `seen`. */
 export async function until<T>(
   read: () => T | false | null | Promise<T | false | null>,
   seen: () => unknown = () => read.toString(),
