@@ -80,9 +80,17 @@ async function assertIntact(h: Harness): Promise<void> {
   assertEquals(await strayRows(h.store), []);
 }
 
+/** Reads a path; a service that did not reach its store in time is asked again. */
+async function readJson(h: Harness, path: string): Promise<Answer["json"]> {
+  let answer = await h.get(path);
+  while (answer.status === 503) answer = await h.get(path);
+  assertEquals(answer.status, 200, path);
+  return answer.json;
+}
+
 /** Asserts that each call which is not counted names the one that is. */
 async function assertRepeats(h: Harness, { id, trace }: Answer["json"]): Promise<void> {
-  const { events, events_cursor } = (await h.get(`/v1/runs/${id}?events_limit=200`)).json;
+  const { events, events_cursor } = await readJson(h, `/v1/runs/${id}?events_limit=200`);
   assertEquals(events_cursor, null);
   const calls: Answer["json"][] = events.filter(({ type }: Answer["json"]) => type === "llm_call");
   const repeats = calls.filter(({ counted_by }) => counted_by !== undefined);
@@ -97,7 +105,7 @@ async function assertRepeats(h: Harness, { id, trace }: Answer["json"]): Promise
 async function assertRuns(h: Harness, { runs, total }: ExpectedExport): Promise<void> {
   const sums = { calls: 0, input: 0, output: 0, cached: 0 };
   for (const { trace, agent, status, calls, tools, labels } of runs) {
-    const run = (await h.get(`/v1/runs/run_eu_${trace}`)).json;
+    const run = await readJson(h, `/v1/runs/run_eu_${trace}`);
     assertEquals([run.agent, run.status, run.cost.state], [agent, status, "final"], trace);
     assertEquals([run.usage.llm_calls, run.usage.tool_calls], [calls, tools], trace);
     const { session, ...others } = labels;
@@ -105,7 +113,7 @@ async function assertRuns(h: Harness, { runs, total }: ExpectedExport): Promise<
     if (session !== undefined && session.length <= 50) {
       assertEquals(run.metadata.session, session);
     }
-    const { calls: explained } = (await h.get(`/v1/runs/run_eu_${trace}/cost`)).json;
+    const { calls: explained } = await readJson(h, `/v1/runs/run_eu_${trace}/cost`);
     assertEquals(explained.length, calls);
     await assertRepeats(h, run);
     sums.calls += calls;
