@@ -249,7 +249,8 @@ function eventOf(
   const data = kind === "llm"
     ? callData(said, usage, isOwn, keepsContent)
     : workData(said, isOwn, keepsContent);
-  const whole = keepsContent && ordinal === 0 ? { ...data, ...contentOf(span.attributes) } : data;
+  const content = keepsContent && ordinal === 0 ? contentOf(span.attributes) : null;
+  const whole = content === null ? data : { ...data, ...content };
   const event = { id: eventIdOf(region, span, ordinal), type, ts: Math.floor(span.startMs) };
   const raw = rawOf(whole);
   if (!exceedsBytes(raw, EVENT_BYTES_MAX)) return withFacts({ ...event, data: raw }, whole);
@@ -283,7 +284,7 @@ function callData(
     stream: isStream(attributes) || undefined,
     response_id: textOf(attributes, RESPONSE_ID_KEYS) ?? undefined,
     kind: said.kindName ?? undefined,
-    span: { ...placeOf(span, isOwn), record: isRecord || undefined },
+    span: placeOf(span, isOwn, isRecord),
     status: failure === null ? undefined : "error",
     error: errorOf(failure, keepsContent),
     exception: failure?.type ?? undefined,
@@ -311,12 +312,17 @@ function workData(said: Observation, isOwn: boolean, keepsContent: boolean): Jso
 }
 
 /** Returns the place of a span in its tree; the trace is named if the run has another. */
-function placeOf({ spanId, parentId, scope, traceId }: Span, isOwn: boolean): JsonFields {
+function placeOf(
+  { spanId, parentId, scope, traceId }: Span,
+  isOwn: boolean,
+  isRecord = false,
+): JsonFields {
   return {
     id: spanId,
     parent: parentId ?? undefined,
     scope: scope.slice(0, 256).toWellFormed(),
     trace: isOwn ? undefined : traceId,
+    record: isRecord || undefined,
   };
 }
 
@@ -341,13 +347,13 @@ function errorOf(failure: SpanFailure | null, keepsContent: boolean): string | u
   return (keepsContent ? failure.message : null) ?? failure.type ?? "error";
 }
 
-/** Returns what was sent and answered, parsed where it is JSON. */
-function contentOf(attributes: Attributes): JsonFields {
-  return {
-    system: contentAt(attributes, INSTRUCTION_KEYS),
-    input: contentOrMessages(attributes, INPUT_KEYS, MESSAGE_LISTS.input),
-    output: contentOrMessages(attributes, OUTPUT_KEYS, MESSAGE_LISTS.output),
-  };
+/** Returns what was sent and answered, parsed where it is JSON; null for neither. */
+function contentOf(attributes: Attributes): JsonFields | null {
+  const system = contentAt(attributes, INSTRUCTION_KEYS);
+  const input = contentOrMessages(attributes, INPUT_KEYS, MESSAGE_LISTS.input);
+  const output = contentOrMessages(attributes, OUTPUT_KEYS, MESSAGE_LISTS.output);
+  const isEmpty = system === undefined && input === undefined && output === undefined;
+  return isEmpty ? null : { system, input, output };
 }
 
 function contentAt(attributes: Attributes, keys: readonly string[]): unknown {
