@@ -83,7 +83,7 @@ export function deliveryTable(props: DeliveryTableProps): TableProps<Delivery> {
 }
 
 /** Why a delivery waits although its next try is due, by the state of its channel. */
-const HELD: Readonly<Record<ChannelHealth["state"], string | null>> = {
+const WAIT_REASONS: Readonly<Record<ChannelHealth["state"], string | null>> = {
   ok: null,
   failing: null,
   broken: "held until a test of the channel succeeds",
@@ -95,13 +95,13 @@ function stateOf(delivery: Delivery, { health, isAdmin }: DeliveryTableProps["se
   const { state, nextAt, tries, attempts } = delivery;
   const [word, icon, name] = DELIVERY_LABELS[state];
   const count = Math.max(attempts, tries.length);
-  const held = nextAt === null ? null : HELD[health.get(delivery.channel)?.state ?? "ok"];
-  const next = state === "retrying" && nextAt !== null && held === null &&
+  const reason = nextAt === null ? null : WAIT_REASONS[health.get(delivery.channel)?.state ?? "ok"];
+  const next = state === "retrying" && nextAt !== null && reason === null &&
     [" ", <At at={nextAt} />];
   return (
     <>
       <Sign icon={icon} name={`word ${name}`}>{word}{next}</Sign>
-      {held !== null && <small class="under">{held}</small>}
+      {reason !== null && <small class="under">{reason}</small>}
       {tries.some(({ error }) => error !== null) && (
         <details class="tries" open={state === "dead"}>
           <summary>{count === 1 ? "1 try" : `${count} tries`}</summary>
