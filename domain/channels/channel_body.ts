@@ -9,6 +9,7 @@ import type { ConfigRequest, ObjectFields, ObjectKind } from "../config/objects.
 import type { Body, JsonFields } from "../core/body.ts";
 import { Refused } from "../core/errors.ts";
 import { oneOf, optional } from "../core/fields.ts";
+import { OVERLAP_HOURS } from "../core/limits.ts";
 import { formatInstantOrNull } from "../core/time.ts";
 import { check, unknownField } from "../core/validate.ts";
 import {
@@ -34,9 +35,6 @@ export const RECIPIENTS_MAX = 10;
 
 /** Minimum and maximum bytes of an own secret. */
 export const SECRET_BYTES = { min: 24, max: 64 } as const;
-
-/** Minimum, maximum and default hours for which both secrets sign after a rotation. */
-export const OVERLAP_HOURS = { min: 0, max: 168, default: 24 } as const;
 
 /** Begins a secret. */
 export const SECRET_PREFIX = "whsec_";

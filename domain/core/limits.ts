@@ -164,8 +164,8 @@ export const RATES_PER_PAGE = { default: 200, max: 1_000 } as const;
 /** Credentials, teams or audit log entries on one page. */
 export const ADMIN_PER_PAGE = { default: 100, max: 500 } as const;
 
-/** Hours that the old secret of a rotated credential remains valid (decision 4): at most a week. */
-export const OVERLAP_HOURS = { default: 24, max: 168 } as const;
+/** Hours that the old secret of a credential or a webhook remains valid (decision 4): at most a week. */
+export const OVERLAP_HOURS = { min: 0, default: 24, max: 168 } as const;
 
 /** Maximum characters of a team's name, shown in lists. */
 export const TEAM_NAME_CHARS_MAX = 128;

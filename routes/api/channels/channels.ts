@@ -8,10 +8,10 @@ import type {
 import { NEW_HEALTH } from "../../../domain/channels/delivery.ts";
 import {
   CHANNELS,
-  OVERLAP_HOURS,
   parseChannelRotation,
   rotateBody,
 } from "../../../domain/channels/channel_body.ts";
+import { OVERLAP_HOURS } from "../../../domain/core/limits.ts";
 import { teamKey } from "../../http/access.ts";
 import { answer } from "../../http/answer.ts";
 import { madeBy } from "../../http/context.ts";

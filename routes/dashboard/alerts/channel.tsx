@@ -1,6 +1,7 @@
 /** `/dashboard/alerts/channels/{slug}`: one channel, its test, its settings, its deliveries. */
 import { ALL_EVENTS, type Channel } from "../../../domain/channels/channel.ts";
-import { OVERLAP_HOURS, parseChannelRotation } from "../../../domain/channels/channel_body.ts";
+import { parseChannelRotation } from "../../../domain/channels/channel_body.ts";
+import { OVERLAP_HOURS } from "../../../domain/core/limits.ts";
 import { CHANNEL_TESTS_PER_MINUTE, type DeliveryTry } from "../../../domain/channels/delivery.ts";
 import { existing, type Problem } from "../../../domain/core/errors.ts";
 import { noSuch } from "../../api/objects.ts";

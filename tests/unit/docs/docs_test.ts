@@ -106,7 +106,7 @@ const STATED_IN: Readonly<Record<keyof typeof limits, string>> = {
   RATE_ROWS_MAX: "own rows of the rate card",
   RATES_PER_PAGE: "of prices",
   ADMIN_PER_PAGE: "of credentials, teams, the audit log",
-  OVERLAP_HOURS: "old secret after a rotation",
+  OVERLAP_HOURS: "old secret of a credential",
   TEAM_NAME_CHARS_MAX: "name of a credential, of a team",
   EMAIL_CHARS_MAX: "e-mail address of an owner",
   OWN_RATE_MAX: "own rate or burst of a team",
