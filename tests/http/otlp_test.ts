@@ -25,6 +25,7 @@ import {
   type HarnessOptions,
   type RequestOptions,
 } from "../support/harness/harness.ts";
+import { until } from "../support/harness/until.ts";
 import { strayRows } from "../support/oracles/stray_rows.ts";
 
 /** After the recordings. */
@@ -82,10 +83,12 @@ async function assertIntact(h: Harness): Promise<void> {
 
 /** Reads a path; a service that did not reach its store in time is asked again. */
 async function readJson(h: Harness, path: string): Promise<Answer["json"]> {
-  let answer = await h.get(path);
-  while (answer.status === 503) answer = await h.get(path);
-  assertEquals(answer.status, 200, path);
-  return answer.json;
+  const { status, json } = await until(async () => {
+    const answer = await h.get(path);
+    return answer.status !== 503 && answer;
+  });
+  assertEquals(status, 200, path);
+  return json;
 }
 
 /** Asserts that each call which is not counted names the one that is. */
@@ -224,9 +227,11 @@ KvServer.test("spans of all exports, one a request, over two instances on a shar
     for (const [i, body] of bodiesOfOne(sent).entries()) {
       const h = both[(at + i) % 2] as Harness;
       // New agents of two instances conflict; exporters repeat what the store did not confirm.
-      let answer = await send(h, { ...sent, body });
-      while (answer.status === 503) answer = await send(h, { ...sent, body });
-      assertEquals(answer.status, 200, sent.name);
+      const { status } = await until(async () => {
+        const answer = await send(h, { ...sent, body });
+        return answer.status !== 503 && answer;
+      });
+      assertEquals(status, 200, sent.name);
     }
   }));
   await becomeSilent(...both);
