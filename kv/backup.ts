@@ -101,7 +101,7 @@ export async function restore(
     if (!isCopied || await isThere(path)) await removeCopy(restoring);
     throw asCopyFailed(error);
   } finally {
-    lock.close();
+    lock[Symbol.dispose]();
   }
 }
 

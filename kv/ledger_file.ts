@@ -31,7 +31,7 @@ const EXPIRY_INDEX = { name: "kv_expiration_ms_idx", rows: "expiration_ms >= 0" 
  * Takes the exclusive lock next to the file: commits fail at random if two processes write to one
  * file. The lock is released when the process ends, however it ends.
  *
- * @returns the file's resolved path, and the lock file; closing it releases the lock
+ * @returns the file's resolved path, and the lock; disposing of it releases it
  * @throws {StoreInUse} when another process holds the lock
  */
 export async function lockLedger(location: string) {
@@ -50,7 +50,12 @@ export async function lockLedger(location: string) {
     lock.close();
     throw error;
   }
-  return { path, lock };
+  const release = () => {
+    // A process that is being started has the open file too for a moment, so closing is not enough.
+    lock.unlockSync();
+    lock.close();
+  };
+  return { path, lock: { [Symbol.dispose]: release } };
 }
 
 /** Takes an exclusive lock unless another process holds it. */
