@@ -12,6 +12,9 @@ const ROOT = new URL("../../../", import.meta.url).pathname;
 const START_MS_MAX = 20_000;
 const POLL_MS = 20;
 
+/** Attempts of a start. */
+const STARTS_MAX = 3;
+
 /** Returns the command of `denokv`: the variable `DENOKV`, or the one on the path; null if absent. */
 export async function denokvCommand(): Promise<string | null> {
   const command = Deno.env.get("DENOKV") ?? "denokv";
@@ -60,8 +63,13 @@ export class KvProcess implements AsyncDisposable {
     return `${this.origin}${this.path}`;
   }
 
-  /** Starts the process again. */
+  /** Starts the process again. Another process may take its port before it does. */
   async start(): Promise<void> {
+    for (let attempt = 1; !await this.#startOnce(attempt === STARTS_MAX); attempt++);
+  }
+
+  /** Starts the process; returns false if it ended at once, unless this is the last attempt. */
+  async #startOnce(isLast: boolean): Promise<boolean> {
     const port = freePort();
     this.origin = `http://127.0.0.1:${port}`;
     const child = this.#spawn(port);
@@ -70,7 +78,8 @@ export class KvProcess implements AsyncDisposable {
     let hasEnded = false;
     child.status.then(() => hasEnded = true);
     const endMs = performance.now() + START_MS_MAX;
-    while (!await this.#answers()) {
+    while (hasEnded || !await this.#answers()) {
+      if (hasEnded && !isLast) return false;
       if (hasEnded || performance.now() > endMs) {
         await this.kill();
         await stderr.done;
@@ -78,6 +87,7 @@ export class KvProcess implements AsyncDisposable {
       }
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
+    return true;
   }
 
   /** Kills the process with `kill -9`. */

@@ -12,9 +12,6 @@ export const OWN_DENOKV = "denokv";
 
 const KV = Deno.env.get("RUNLEDGER_TEST_KV");
 
-/** Attempts to start a denokv. */
-const STARTS_MAX = 3;
-
 /** Instances of the service in each harness. */
 export const INSTANCES = Number(Deno.env.get("RUNLEDGER_TEST_INSTANCES") ?? 1);
 
@@ -41,14 +38,7 @@ export async function openDatabase(folder: string): Promise<Database | null> {
   }
   const command = await denokvCommand();
   if (command === null) throw new Error("denokv is not installed: set DENOKV to its path");
-  for (let attempt = 1;; attempt++) {
-    try {
-      return await KvProcess.start(folder, command);
-    } catch (error) {
-      // Another process may take its port before it does.
-      if (attempt === STARTS_MAX) throw error;
-    }
-  }
+  return await KvProcess.start(folder, command);
 }
 
 /** A test that reads the store's file, or knows which commits an embedded store makes. */
