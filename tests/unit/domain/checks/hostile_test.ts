@@ -158,10 +158,10 @@ Deno.test("hostile: no definition holds the event loop, throws, or is decided in
     const steps = program.stepsFor(measure(HOSTILE));
     assert(steps > 0 && steps <= STEPS_MAX, source);
   };
-  fc.assert(fc.property(expression, check), { numRuns: 1_000, seed: 61 });
+  fc.assert(fc.property(expression, check), { numRuns: 400, seed: 61 });
   assert(compiling < CPU_MS_MAX, `compiling takes ${compiling} ms`);
   assert(judging < CPU_MS_MAX, `${longest} takes ${judging} ms`);
-  assert(accepted > 200, `only ${accepted} are accepted`);
+  assert(accepted > 80, `only ${accepted} are accepted`);
 });
 
 Deno.test("hostile: too much work and too much text are errors, which nothing makes up for", () => {
