@@ -34,7 +34,7 @@ import {
 } from "./answer.ts";
 import { readJson } from "./json.ts";
 import { JSON_BYTES_MAX, PROTOBUF_BYTES_MAX } from "./limits.ts";
-import { MalformedBody, readProtobuf, SPANS_MAX, TooManySpans } from "./protobuf.ts";
+import { MalformedBody, readProtobuf, SPANS_MAX, TOO_MANY_SPANS, TooLarge } from "./protobuf.ts";
 
 /** Prefixes of the paths: the standard's, and those that the SDKs of other products add to a host. */
 const PREFIXES = ["/v1", "/api/public/otel/v1", "/otel/v1"];
@@ -103,8 +103,6 @@ export function createOtlp(deps: HandlerDeps): {
     ],
   };
 }
-
-const TOO_MANY = `The request has more than ${SPANS_MAX} spans: send fewer`;
 
 const SHUTTING_DOWN: Problem = {
   code: "shutting_down",
@@ -196,7 +194,7 @@ function* readSpans(
       ? yield* readJson(new TextDecoder().decode(bytes), filter)
       : yield* readProtobuf(bytes, filter);
   } catch (error) {
-    if (error instanceof TooManySpans) return refuse("payload_too_large", TOO_MANY);
+    if (error instanceof TooLarge) return refuse("payload_too_large", error.message);
     if (error instanceof MalformedBody) return refuse("invalid_json", `${error.message}`);
     throw error;
   }
@@ -204,7 +202,7 @@ function* readSpans(
     (sum, { scopes }) => scopes.reduce((spans, one) => spans + one.spans.length, sum),
     0,
   );
-  if (count > SPANS_MAX) return refuse("payload_too_large", TOO_MANY);
+  if (count > SPANS_MAX) return refuse("payload_too_large", TOO_MANY_SPANS);
   const value = checkSpans(sent);
   if (count > 0 && value.rejected.get("bad_ids") === count) {
     const message = "No span has valid ids: these look like logs, which are not stored";

@@ -25,8 +25,17 @@ export class MalformedBody extends Error {}
 /** Maximum spans of a request; exporters send 512. */
 export const SPANS_MAX = 10_000;
 
-/** A body with more than {@link SPANS_MAX} spans: the rest of it is not read. */
-export class TooManySpans extends Error {}
+/** Maximum fields of one span or resource: about 30,000 attributes, which are read in one step. */
+export const FIELDS_MAX = 100_000;
+
+/** A body with too many spans or fields: the rest of it is not read. The message says what to do. */
+export class TooLarge extends Error {}
+
+/** Message for a request with too many spans. */
+export const TOO_MANY_SPANS: string = `The request has more than ${SPANS_MAX} spans: send fewer`;
+
+const TOO_MANY_FIELDS =
+  `A span or resource has more than ${FIELDS_MAX} fields: send fewer attributes`;
 
 /** Types of values on the wire. */
 const VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5;
@@ -48,18 +57,23 @@ export function* readProtobuf(
 ): Steps<readonly ResourceSpans[]> {
   const reader = new SpanReader(bytes, useOf);
   try {
-    const resources = reader.fields<ResourceSpans[]>(readRequest, [], bytes.length);
-    for (const [i, { start, end, into }] of reader.places.entries()) {
-      reader.pbf.pos = start;
+    const { pbf, places, messages } = reader;
+    const resources: ResourceSpans[] = [];
+    while (pbf.pos < bytes.length) {
+      reader.field(readRequest, resources, bytes.length);
+      if (reader.isStepOver()) yield;
+    }
+    for (const { start, end, into } of places) {
+      pbf.pos = start;
       const span = reader.fields(readSpan, newSpan(), end);
-      reader.messages.moveTo(span.attributes);
+      messages.moveTo(span.attributes);
       into.push(span);
-      if (i % SPANS_PER_STEP === SPANS_PER_STEP - 1) yield;
+      if (reader.isStepOver()) yield;
     }
     return resources;
   } catch (error) {
     // The library throws errors of no class of its own; a TypeError would be a defect.
-    if (error instanceof TypeError || error instanceof TooManySpans) throw error;
+    if (error instanceof TypeError || error instanceof TooLarge) throw error;
     throw new MalformedBody("The body is no ExportTraceServiceRequest");
   }
 }
@@ -107,8 +121,8 @@ interface SpanPlace {
   readonly into: SentSpan[];
 }
 
-/** Spans that are read in one step: less than a millisecond. */
-const SPANS_PER_STEP = 32;
+/** Fields that are read in one step: about a millisecond. */
+const FIELDS_PER_STEP = 4_096;
 
 /** Reads a field of a message; one that it leaves is skipped. */
 type ReadField<Into> = (field: number, into: Into, reader: SpanReader) => void;
@@ -120,6 +134,9 @@ class SpanReader {
   readonly places: SpanPlace[] = [];
   /** Messages of the span that is being read. */
   readonly messages = new SpanMessages();
+  /** Fields read of the current message, and of those before it in this step. */
+  #count = 0;
+  #countOfStep = 0;
   readonly #keys: Repeated<Key>;
   readonly #texts = new Repeated(decoded);
   readonly #ids = new Repeated((bytes) => bytes.length > 16 ? "" : bytes.toHex());
@@ -132,18 +149,31 @@ class SpanReader {
     });
   }
 
-  /** Reads the fields up to `end`, which the last one has to reach. */
+  /** Reads the fields up to `end`. */
   fields<Into>(read: ReadField<Into>, into: Into, end: number): Into {
-    const { pbf } = this;
-    while (pbf.pos < end) {
-      const field = pbf.nextField(end);
-      if (field === 0) throw new MalformedBody();
-      const valueAt = pbf.pos;
-      read(field, into, this);
-      if (pbf.pos === valueAt) pbf.skip(pbf.type);
-    }
-    if (pbf.pos !== end) throw new MalformedBody();
+    while (this.pbf.pos < end) this.field(read, into, end);
     return into;
+  }
+
+  /** Reads a field, which ends at `end` at the latest. */
+  field<Into>(read: ReadField<Into>, into: Into, end: number): void {
+    const { pbf } = this;
+    if (++this.#count > FIELDS_MAX) throw new TooLarge(TOO_MANY_FIELDS);
+    const field = pbf.nextField(end);
+    if (field === 0) throw new MalformedBody();
+    const valueAt = pbf.pos;
+    read(field, into, this);
+    if (pbf.pos === valueAt) pbf.skip(pbf.type);
+    if (pbf.pos > end) throw new MalformedBody();
+  }
+
+  /** Ends a message, and returns whether others have a turn now. */
+  isStepOver(): boolean {
+    this.#countOfStep += this.#count;
+    this.#count = 0;
+    if (this.#countOfStep < FIELDS_PER_STEP) return false;
+    this.#countOfStep = 0;
+    return true;
   }
 
   message<Into>(read: ReadField<Into>, into: Into): Into {
@@ -248,7 +278,7 @@ const readScopeSpans: ReadField<DraftScope> = (field, scope, reader) => {
   }
   if (field !== 2) return;
   const { places, pbf } = reader;
-  if (places.length === SPANS_MAX) throw new TooManySpans();
+  if (places.length === SPANS_MAX) throw new TooLarge(TOO_MANY_SPANS);
   const end = reader.end();
   places.push({ start: pbf.pos, end, into: scope.spans });
   pbf.pos = end;

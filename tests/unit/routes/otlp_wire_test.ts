@@ -12,10 +12,11 @@ import {
 } from "../../../domain/otlp/span.ts";
 import { readJson } from "../../../routes/otlp/json.ts";
 import {
+  FIELDS_MAX,
   MalformedBody,
   readProtobuf,
   SPANS_MAX,
-  TooManySpans,
+  TooLarge,
 } from "../../../routes/otlp/protobuf.ts";
 import { recordedExports, runsOf } from "../../support/builders/spans.ts";
 import { complete } from "../../../domain/core/steps.ts";
@@ -71,10 +72,24 @@ Deno.test("protobuf: a body with too many spans is refused, and is not read to i
   const spans = new Uint8Array(one.length * (SPANS_MAX + 1));
   for (let at = 0; at < spans.length; at += one.length) spans.set(one, at);
   assertEquals(read(spans.subarray(one.length), all).length, SPANS_MAX);
-  assertThrows(() => read(spans, all), TooManySpans);
+  assertThrows(() => read(spans, all), TooLarge);
   // The rest is no message: it would be refused as malformed if it were read.
   const broken = new Uint8Array([...spans, 0xff, 0xff]);
-  assertThrows(() => read(broken, all), TooManySpans);
+  assertThrows(() => read(broken, all), TooLarge);
+});
+
+Deno.test("protobuf: a span with too many fields is refused, and many large spans are read in steps", () => {
+  const attributes = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`key.${i}`, "v"]));
+  const large = written({ attributes: attributes(19_000) });
+  const body = new Uint8Array(large.length * 10);
+  for (let at = 0; at < body.length; at += large.length) body.set(large, at);
+  const steps = readProtobuf(body, () => false);
+  let turns = 0;
+  while (steps.next().done !== true) turns++;
+  assertEquals(turns, 10);
+  const tooLarge = written({ attributes: attributes(FIELDS_MAX / 3) });
+  assertThrows(() => read(tooLarge, all), TooLarge, "send fewer attributes");
 });
 
 Deno.test("protobuf: each truncated body of a span is refused or has no more than it", () => {
