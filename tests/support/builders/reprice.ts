@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { aFinish, anEvent, aRun, at, runId } from "./requests.ts";
 import type { Answer, Harness } from "../harness/harness.ts";
+import { until } from "../harness/until.ts";
 
 export const REPRICE = "/v1/rate-card/reprice";
 
@@ -48,8 +49,13 @@ export async function putPrice(h: Harness, fields: Record<string, unknown> = {})
 /** Reprices calls of the model; returns the finished job. */
 export async function reprice(h: Harness, fields: Record<string, unknown> = {}) {
   const { status, json } = await h.post(REPRICE, { model: ATLAS.model, ...fields });
-  assertEquals([status, json.state], [202, "done"], JSON.stringify(json));
-  return json;
+  assertEquals(status, 202, JSON.stringify(json));
+  if (json.state === "done") return json;
+  // It may take longer than its request waits for it.
+  return await until(async () => {
+    const { json: job } = await h.get(`${REPRICE}/${json.id}`);
+    return job.state === "done" && job;
+  }, () => JSON.stringify(json));
 }
 
 /** Returns a job's counts of calls, runs and changed runs, and its costs before and after. */
