@@ -3,11 +3,11 @@
  * start, a verification. Then the client sends again what the backup lacks.
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { aHeartbeat, runId } from "../support/builders/requests.ts";
-import { KEY } from "../support/harness/harness.ts";
-import { Process } from "../support/harness/process.ts";
-import { inFolder } from "../support/harness/temp_store.ts";
-import { runTask } from "../support/harness/tools.ts";
+import { aHeartbeat, runId } from "../../support/builders/requests.ts";
+import { KEY } from "../../support/harness/harness.ts";
+import { Process } from "../../support/harness/process.ts";
+import { inFolder } from "../../support/harness/temp_store.ts";
+import { runTask } from "../../support/harness/tools.ts";
 
 /** Runs that the client has written before the backup, and writes after it. */
 const BEFORE = 20, AFTER = 20;

@@ -1,8 +1,8 @@
 /** Budgets and pauses over three instances on one shared KV (G6, G7). */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { aFinish, anEvent, aRun, runId } from "../support/builders/requests.ts";
-import { KvServer } from "../support/fakes/kv_server.ts";
-import { type Answer, Harness } from "../support/harness/harness.ts";
+import { aFinish, anEvent, aRun, runId } from "../../support/builders/requests.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
+import { type Answer, Harness } from "../../support/harness/harness.ts";
 
 /** Opens three services; `pass` moves the clocks of all. */
 async function openThree() {
