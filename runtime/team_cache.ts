@@ -36,6 +36,8 @@ export class TeamCache<Value> {
   readonly #bytesOf: TeamCacheOptions<Value>["bytesOf"];
   /** The least recently used team is the first. */
   readonly #teams = new Map<string, TeamEntries<Value>>();
+  /** Teams with entries. */
+  readonly teams: Pick<ReadonlySet<string>, "has"> = this.#teams;
   /** Teams that hold more than a quarter. */
   readonly #large = new Set<string>();
   #bytes = 0;
@@ -55,11 +57,6 @@ export class TeamCache<Value> {
     moveToEnd(own.entries, name, entry);
     moveToEnd(this.#teams, team, own);
     return entry.value;
-  }
-
-  /** Returns whether a team has entries. */
-  has(team: string): boolean {
-    return this.#teams.has(team);
   }
 
   /** Returns an entry without marking it as used; undefined for none. */

@@ -51,14 +51,16 @@ const KINDS: ReadonlySet<RollupGroup["kind"]> = new Set(["total", "agent", "cust
 /** Receives what commits publish. */
 export interface SpendListener {
   /** Spends of a team have changed. */
-  readonly published: (team: TeamId) => void;
+  changed(team: TeamId): void;
   /** A commit of a team's runs was made under a configuration. */
-  readonly configured: (team: TeamId, config: TeamConfig) => void;
+  configured(team: TeamId, config: TeamConfig): void;
 }
 
 /** Spends of groups of all teams, within one share of the memory. */
 export class GroupSpends {
   readonly #spends: TeamCache<StoredSpend>;
+  /** Teams with spends: only their commits publish. */
+  readonly teams: TeamCache<StoredSpend>["teams"];
   /** Days in use, and the times between which they are. */
   #window = { fromMs: 0, untilMs: 0, days: [] as readonly string[] };
   /** Null before there is one. */
@@ -71,6 +73,7 @@ export class GroupSpends {
       part: 0.45,
       bytesOf: (_, name) => SPEND_BYTES + DAYS_COUNTED * DAY_BYTES + BYTES_PER_CHAR * name.length,
     });
+    this.teams = this.#spends.teams;
   }
 
   /** Returns the spend of a group; undefined if the days in use were not read. */
@@ -126,7 +129,6 @@ export class GroupSpends {
 
   /** Publishes roll-ups that a commit has changed, in the order of their differences. */
   publish(team: TeamId, differences: readonly RollupRow[], rows: readonly TeamSet[]): void {
-    if (!this.#spends.has(team)) return;
     for (const [i, { day, group }] of differences.entries()) {
       const spend = KINDS.has(group.kind) ? this.#spends.peek(team, groupName(group)) : undefined;
       if (!spend?.read.includes(day)) continue;
@@ -137,7 +139,7 @@ export class GroupSpends {
       // Nothing is kept of a customer whose runs are deleted.
       if (spend.days.size === 0) this.#spends.delete(team, groupName(group));
     }
-    this.listener?.published(team);
+    this.listener?.changed(team);
   }
 
   /** Returns the days in use, which change at midnight. */

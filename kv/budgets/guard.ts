@@ -91,10 +91,7 @@ export class RunGuard {
       bytesOf: ({ budgets }, name) =>
         VERDICT_BYTES + JUDGED_BYTES * budgets.length + BYTES_PER_CHAR * name.length,
     });
-    spends.listener = {
-      published: (team) => this.#teams.changed(team),
-      configured: (team, config) => this.#teams.configured(team, config),
-    };
+    spends.listener = this.#teams;
   }
 
   /**

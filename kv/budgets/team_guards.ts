@@ -17,6 +17,7 @@ import type { TeamId } from "../../domain/core/ids.ts";
 import { type ByteCache, BYTES_PER_CHAR, createByteCache } from "../../runtime/memory.ts";
 import { readConfig, type TeamConfig } from "../config/objects.ts";
 import type { Store } from "../store.ts";
+import type { SpendListener } from "./group_spend.ts";
 import { FRESH_MS, type GuardReads, isOlder, type ReadCount } from "./reads.ts";
 
 /** Age after which a configuration without budgets is read again where others may change it. */
@@ -47,7 +48,7 @@ export interface TeamGuard {
 }
 
 /** Budgets and pauses of all teams. */
-export class TeamGuards {
+export class TeamGuards implements SpendListener {
   readonly #store: Store;
   readonly #reads: GuardReads;
   readonly #now: () => number;

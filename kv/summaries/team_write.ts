@@ -152,7 +152,7 @@ export async function buildTeamWrite(
       // A plan may change rows without their decoded values.
       const others = [...sets.map(({ key }) => key), ...deletes];
       current.written(version, feed.lastChange, rows, others);
-      spends.publish(team, differences, rollups.rows);
+      if (spends.teams.has(team)) spends.publish(team, differences, rollups.rows);
       if (config !== null) spends.listener?.configured(team, config);
     },
   };

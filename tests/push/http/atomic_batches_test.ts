@@ -41,7 +41,9 @@ enterprise.test("R36: beside a batch of 1 to 12 MiB readers see all of its event
     ]);
     const answer = await sent;
     assertEquals([answer.status, answer.json], [202, { accepted: count, duplicates: 0 }]);
-    assert(counts.length > 2 && pages.length > 2, `${counts.length}, ${pages.length} reads`);
+    // A small batch may be stored during the first read.
+    const readsMin = bytes < 12 * MIB ? 1 : 4;
+    assert(Math.min(counts.length, pages.length) > readsMin, `${counts.length}, ${pages.length}`);
     assertEquals(new Set(counts), new Set([0, count]), `${bytes} bytes`);
     assertEquals(new Set(pages.map((page) => page.join())), new Set(["", ids.join()]));
     const again = await h.post(`${path}/events`, body);

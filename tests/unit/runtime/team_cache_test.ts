@@ -66,6 +66,9 @@ Deno.test("team cache: its bytes are those of its entries after any calls", () =
     const sum = entries.reduce((total, each) => total + (cache.peek(...each) ?? 0), 0);
     assertEquals(bytes(), sum);
     assert(sum <= 100_000);
-    assertEquals(cache.has(team), entries.some((each) => each[0] === team && cache.peek(...each)));
+    assertEquals(
+      cache.teams.has(team),
+      entries.some((each) => each[0] === team && cache.peek(...each)),
+    );
   }
 });
