@@ -58,10 +58,10 @@ const POLL_MS: Readonly<Record<Lane, number>> = {
  */
 const REST_MS_MIN: Partial<Readonly<Record<Lane, number>>> = { run: 250, back: 0 };
 
-/** Rest of such a lane, as a multiple of the time that a batch took: it takes a fifth of the time. */
+/** A rest as a multiple of the time that a batch took, or a read: it takes a fifth of the time. */
 const REST_TIMES = 4;
 
-/** Milliseconds after which rows are read again while others wait for slots. */
+/** Least milliseconds between two reads of rows while others wait for slots. */
 const READ_MS = 1_000;
 
 /** Milliseconds between stored turns of the loop of deadlines. */
@@ -124,7 +124,8 @@ class LaneLoop {
   readonly #underWay = new Set<Batch>();
   /** Batches that wait for slots, in order. */
   #ready: readonly Batch[] = [];
-  #readAt = -Infinity;
+  /** When rows are read again though others wait for slots, by the clock of the process. */
+  #readsFrom = -Infinity;
   /** Time of the first row at the last evaluation, unix milliseconds; null for none. */
   #nextMs: number | null = null;
   /** End of the rest, by the clock of the process. */
@@ -195,7 +196,8 @@ class LaneLoop {
     const { store, now } = this.#deps;
     if (this.#startReady()) return true;
     const nowMs = now();
-    if (this.#ready.length > 0 && performance.now() - this.#readAt < READ_MS) return false;
+    const beginMs = performance.now();
+    if (this.#ready.length > 0 && beginMs < this.#readsFrom) return false;
     const nextMs = this.#nextMs = await store.nextMs(this.lane);
     if (this.lane === "settled") await this.#note(nowMs, nextMs !== null);
     this.#ready = [];
@@ -210,7 +212,8 @@ class LaneLoop {
     const names = new Set([...this.#underWay].flatMap((batch) => batch.rows.map(nameOf)));
     const rows = [...byClock, ...hasDueRows ? await store.take(this.lane, toMs) : []];
     this.#summarizedToMs = toMs;
-    this.#readAt = performance.now();
+    const endMs = performance.now();
+    this.#readsFrom = endMs + Math.max(READ_MS, REST_TIMES * (endMs - beginMs));
     this.#ready = batchesOf(rows.filter((row) => !names.has(nameOf(row))));
     return this.#startReady() || this.#ended > ended;
   }

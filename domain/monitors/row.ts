@@ -172,6 +172,11 @@ export function runOutcome(kind: "good" | "bad" | "overrun", run: RunId, at: num
   return { at, key: `${run} ${kind}`, kind, run, value: null, detail: null };
 }
 
+/** Returns the outcome of a missed deadline. */
+export function missedOutcome(at: number): Outcome {
+  return { at, key: MISSED, kind: "missed", run: null, value: null, detail: null };
+}
+
 /** Returns a window in which only outcomes after an instant count; a missed deadline is forgotten. */
 export function windowFrom(at: number, outcomes: readonly Outcome[]): MonitorWindow {
   const base = { at, key: AFTER_RUNS, isFiring: false, bads: 0, goods: 0, reason: null };
@@ -192,8 +197,7 @@ export function withMissed(monitor: Monitor, at: number | null): Monitor {
   const { outcomes: { base, kept }, settings } = monitor;
   const others = { base, kept: kept.filter(({ key }) => key !== MISSED) };
   if (at === null) return { ...monitor, outcomes: others };
-  const missed: Outcome = { at, key: MISSED, kind: "missed", run: null, value: null, detail: null };
-  return { ...monitor, outcomes: addOutcome(others, missed, stepOf(settings)) };
+  return { ...monitor, outcomes: addOutcome(others, missedOutcome(at), stepOf(settings)) };
 }
 
 /** Returns the deadline that was missed, unix milliseconds; null for none. */

@@ -21,7 +21,7 @@ import {
 } from "../../domain/agents/agents.ts";
 import type { Monitor } from "../../domain/monitors/monitor.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
-import { packJson, storedJson, unpackJson } from "../base/blob.ts";
+import { decodeMonitor, encodeMonitor } from "../base/codec_monitors.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { inTime } from "../base/retry.ts";
 import { agentPart, ALL_ENTRIES, readEntries } from "../index/entries.ts";
@@ -92,10 +92,9 @@ const ACTIVITIES: RowFamily<AgentActivity> = {
   bytesOf: () => ACTIVITY_BYTES,
 };
 
-/** Outcomes repeat their words: compressed, a monitor has a quarter of its bytes. */
 const MONITORS: RowFamily<Monitor> = {
-  decode: (stored) => unpackJson(stored as Uint8Array),
-  encode: packJson,
+  decode: (stored) => decodeMonitor(stored) as Monitor,
+  encode: encodeMonitor,
   bytesOf: ({ outcomes }) => MONITOR_BYTES + outcomes.kept.length * OUTCOME_BYTES,
 };
 
@@ -103,9 +102,6 @@ const MONITORS: RowFamily<Monitor> = {
 export function monitorRow(team: TeamId, slug: string): TeamKey<Monitor> {
   return teamKey(MONITORS, keys.monitor(team, slug));
 }
-
-/** Decodes the value of a monitor's row; null for none. */
-export const decodeMonitor: (value: unknown) => Monitor | null = storedJson;
 
 /** A change of agents' activity, ready to commit. */
 export interface ActivityChange {

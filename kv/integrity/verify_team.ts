@@ -22,7 +22,7 @@ import { CHECK_STATUSES } from "../../domain/runs/check_result.ts";
 import { idleDeadlineOf } from "../../domain/runs/idle.ts";
 import { isDead } from "../../domain/runs/stages.ts";
 import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
-import { decodeMonitor } from "../agents/agents.ts";
+import { decodeMonitor } from "../base/codec_monitors.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { ALL_AGENTS, type DayRow, PASSES_MAX, placeOf } from "../checks/day_counts.ts";
 import { failureKeys } from "../checks/results.ts";

@@ -16,7 +16,7 @@ import {
   runOutcome,
 } from "../../domain/monitors/monitor.ts";
 import type { RunSummary } from "../../domain/runs/summary.ts";
-import { decodeMonitor } from "../agents/agents.ts";
+import { decodeMonitor } from "../base/codec_monitors.ts";
 import { decodeSums } from "../base/codec_sums.ts";
 import { groupsOf } from "../base/reads.ts";
 import {

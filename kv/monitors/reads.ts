@@ -12,7 +12,7 @@ import {
   type MonitorRecord,
   type MonitorsQuery,
 } from "../../domain/monitors/row.ts";
-import { decodeMonitor } from "../agents/agents.ts";
+import { decodeMonitor } from "../base/codec_monitors.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { getAll, getMany, listRows, type Store } from "../store.ts";
 import { groupsOf } from "../base/reads.ts";

@@ -11,6 +11,7 @@ import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { RollupRow } from "../../domain/spend/rollup.ts";
 import { incidentAtSet } from "../alerts/rows.ts";
 import { packJson, unpackJson } from "../base/blob.ts";
+import { decodeMonitor, encodeMonitor } from "../base/codec_monitors.ts";
 import { keyParts, keys } from "../base/keys.ts";
 import { endedRows, queuedRow, storedRows } from "../channels/delivery_rows.ts";
 import { PINGS_NAMED_MS } from "../runs/open_pings.ts";
@@ -121,11 +122,11 @@ function workOf(kind: RowKind | EarlierKind, key: readonly unknown[]) {
 /** Compressed rows are JSON in an export, and sums have names. */
 function decoded(key: Deno.KvKey, value: unknown): unknown {
   if (key[0] === "agent_count") return Number((value as Deno.KvU64).value);
+  if (key[0] === "monitor") return decodeMonitor(value);
   if (!(value instanceof Uint8Array)) return value;
   switch (key[0]) {
     case "alert":
     case "incident":
-    case "monitor":
       return unpackJson(value);
     case "removed_rollup":
       return decodeRollup(keyParts.day(key), value);
@@ -140,8 +141,9 @@ function encoded(kind: RowKind | EarlierKind, value: unknown): unknown {
       return new Deno.KvU64(BigInt(value as number));
     case "alert":
     case "incident":
-    case "monitor":
       return packJson(value);
+    case "monitor":
+      return encodeMonitor(value as Monitor);
     case "removed_rollup":
       return encodeRollup(value as RollupRow);
     default:

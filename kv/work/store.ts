@@ -137,11 +137,8 @@ function upTo(nowMs: number, absences: readonly Absence[]): readonly Absence[] {
     .map((absence) => ({ ...absence, untilMs: Math.min(absence.untilMs, nowMs) }));
 }
 
-/**
- * Rows of the earliest times that are read, and rows after them in which other teams are found: those
- * of a shared KV take a round trip for each 500.
- */
-const ROWS = { first: 500, ahead: { file: 10_000, shared: 2_000 } } as const;
+/** Rows of the earliest times that are read, and rows after them in which other teams are found. */
+const ROWS = { first: 500, ahead: 10_000 } as const;
 
 /** Value of a row: a row that failed has the number of failures, and the last error. */
 type StoredWork = 0 | { readonly failures: number; readonly error: string };
@@ -200,9 +197,8 @@ export class LaneRows {
     const last = first.at(-1);
     if (last === undefined || first.length < ROWS.first) return first;
     const after = this.#ahead !== null && this.#ahead.at > last.at ? this.#ahead : last;
-    const aheadMax = ROWS.ahead[this.#store.limits.mayRepeat ? "shared" : "file"];
-    const ahead = await this.#read({ start: [...workKey(after), true], end }, aheadMax);
-    this.#ahead = ahead.length < aheadMax ? null : ahead.at(-1) ?? null;
+    const ahead = await this.#read({ start: [...workKey(after), true], end }, ROWS.ahead);
+    this.#ahead = ahead.length < ROWS.ahead ? null : ahead.at(-1) ?? null;
     return [...first, ...ahead];
   }
 

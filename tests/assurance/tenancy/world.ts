@@ -1,6 +1,6 @@
 /** A service with three teams, their responses, and their stored data. */
 import { decodeResults } from "../../../kv/base/codec_checks.ts";
-import { decodeMonitor } from "../../../kv/agents/agents.ts";
+import { decodeMonitor } from "../../../kv/base/codec_monitors.ts";
 import { decodeIncident, decodeInstance } from "../../../kv/alerts/rows.ts";
 import type { Team } from "../../../domain/teams/team.ts";
 import { createRequestLimits } from "../../../runtime/rate_limit.ts";

@@ -4,7 +4,7 @@ import { Memory } from "../../../runtime/memory.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import type { Flip, Monitor, MonitorState } from "../../../domain/monitors/monitor.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import { decodeMonitor } from "../../../kv/agents/agents.ts";
+import { decodeMonitor } from "../../../kv/base/codec_monitors.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { type OpenStore, openStore } from "../../../kv/open.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";

@@ -3,6 +3,7 @@ import { assertEquals } from "@std/assert";
 import { newDelivery } from "../../../domain/channels/delivery.ts";
 import { newNotice } from "../../../domain/teams/quota.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
+import { decodeMonitor } from "../../../kv/base/codec_monitors.ts";
 import { unpackJson } from "../../../kv/base/blob.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { rowsOf } from "../../../kv/transfer/export_rows.ts";
@@ -44,8 +45,10 @@ Deno.test("import: outcomes of groups and monitors of earlier exports are those 
   const outcome = { at: NOON, key: run, run, value: null, detail: "failed" };
   const base = { ...{ at: 0, key: "", isFiring: false, bads: 0, goods: 0 }, last: null };
   const alert = (kept: unknown) => ({ text: "", outcomes: { base, kept: [kept] } });
-  const valueOf = (kind: "alert" | "monitor", value: unknown) =>
-    unpackJson(rowsOf({ kind, key: [TEAM, "a", ""], value })[0]?.value as Uint8Array);
+  const valueOf = (kind: "alert" | "monitor", value: unknown) => {
+    const stored = rowsOf({ kind, key: [TEAM, "a", ""], value })[0]?.value;
+    return kind === "monitor" ? decodeMonitor(stored) : unpackJson(stored as Uint8Array);
+  };
   assertEquals(
     valueOf("alert", alert({ ...outcome, isBad: true })),
     valueOf("alert", alert({ ...outcome, kind: "bad" })),

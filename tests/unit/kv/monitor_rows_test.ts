@@ -174,7 +174,7 @@ TempStore.test("monitor rows: the integrity check finds damage", async (temp, t)
   const [due] = await here.due();
   assert(monitor !== null && due !== undefined);
   assertEquals((await verifyStore(temp.store)).differences, []);
-  const damaged: KvSet = { key: keys.monitor(team, "a"), value: Uint8Array.of(1, 0, 7) };
+  const damaged: KvSet = { key: keys.monitor(team, "a"), value: '{"agent":"a"' };
   const damages: readonly (readonly [string, KvSet])[] = [
     ["due row of monitor of agent a", {
       key: keys.workRow(due.at, "monitor", team, "a"),
