@@ -8,12 +8,11 @@ import type { RunId } from "../../domain/core/ids.ts";
 import { missedOutcome, type Monitor, runOutcome } from "../../domain/monitors/row.ts";
 import type { Outcome } from "../../domain/outcomes/window.ts";
 
+/** Kind of the outcome of a run. */
+type RunKind = "good" | "bad" | "overrun";
+
 /** A stored outcome; one without a run is a missed deadline. */
-type Packed =
-  | readonly [at: number, kind: "good" | "bad" | "overrun", run: RunId]
-  | readonly [
-    at: number,
-  ];
+type Packed = readonly [at: number] | readonly [at: number, kind: RunKind, run: RunId];
 
 /** Encodes a monitor. */
 export function encodeMonitor(monitor: Monitor): string {
@@ -30,7 +29,7 @@ export function decodeMonitor(value: unknown): Monitor | null {
 
 /** The other members of an outcome follow from these. */
 function packed({ at, kind, run }: Outcome): Packed {
-  return run === null ? [at] : [at, kind as "good" | "bad" | "overrun", run];
+  return run === null ? [at] : [at, kind as RunKind, run];
 }
 
 function unpacked(outcome: Packed): Outcome {
