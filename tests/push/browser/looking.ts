@@ -10,7 +10,7 @@ import type { PageUnderTest, Role } from "./pages.ts";
 /** Maximum bytes of a page and everything it loads, without a cache. */
 const BYTES_MAX = 60_000;
 
-/** True to take pictures of the pages that are checked, to look at. */
+/** True to take pictures of the pages that are checked. */
 const TAKES_PICTURES = Deno.env.get("RUNLEDGER_TEST_PICTURES") === "1";
 
 /** Browser setups. */
