@@ -7,7 +7,7 @@ import type { GuardSubject } from "../../domain/budgets/budget.ts";
 import type { RunId, TeamId } from "../../domain/core/ids.ts";
 import type { Picodollars } from "../../domain/pricing/money.ts";
 import { costOfRun, coversCalls } from "../../domain/runs/cost.ts";
-import { labelsOf, reportedCost, type RunParts } from "../../domain/runs/run.ts";
+import { labelsOf, type Opening, reportedCost, type RunParts } from "../../domain/runs/run.ts";
 import { BYTES_PER_CHAR } from "../../runtime/memory.ts";
 import { TeamCache } from "../../runtime/team_cache.ts";
 import { readHead } from "../runs/heads.ts";
@@ -22,6 +22,8 @@ export interface GuardRun {
   readonly spent: Picodollars | null;
   /** Cost that heartbeats say instead; null if they say none. */
   readonly own: Picodollars | null;
+  /** True if a heartbeat opened it: a later one may say its cost. */
+  readonly isHeartbeat: boolean;
 }
 
 /** A call of a run, as its handler knows it. */
@@ -49,7 +51,7 @@ export interface JudgedRun extends GuardRun {
   readonly isSure: boolean;
 }
 
-const UNKNOWN: GuardRun = { subject: null, spent: null, own: null };
+const UNKNOWN: GuardRun = { subject: null, spent: null, own: null, isHeartbeat: false };
 
 /** Runs of all teams, within one share of the memory. */
 export class GuardRuns {
@@ -83,25 +85,30 @@ export class GuardRuns {
   ): JudgedRun {
     const known = this.#runs.get(team, run);
     const { subject, own } = known ?? UNKNOWN;
-    const isLabelled = subject !== null || Boolean(parts?.opening);
+    const opening = parts?.opening ?? null;
+    const isLabelled = subject !== null || opening !== null;
     const now: GuardRun = {
       subject: isLabelled ? mergedLabels(parts, subject) : null,
       spent: spent ?? known?.spent ?? null,
-      own: parts?.opening ? ownCost(parts) : own,
+      own: parts !== null && opening !== null ? ownCost(parts) : own,
+      isHeartbeat: opening === null ? known?.isHeartbeat ?? false : isBeat(opening),
     };
     // A run of one call is over.
-    const isOneCall = known === undefined && Boolean(parts?.opening && parts.closing);
+    const isOneCall = known === undefined && opening !== null && parts?.closing !== null;
     const isKnown = now.subject !== null || now.spent !== null;
     if (isKnown && !isOneCall && !isSameRun(known, now)) this.#runs.set(team, run, now);
     // Events may have come before the opening, to another process.
     const isAssumed = isNew && known === undefined;
-    const needsRead = needsSpent && costIn(now) === null;
+    const isAlone = !this.#store.limits.mayRepeat;
+    // Another process may have taken the heartbeat that says the cost.
+    const maySayMore = !isAlone && opening === null && now.isHeartbeat;
+    const needsRead = needsSpent && (costIn(now) === null || maySayMore);
     const max = isAssumed ? READS_PER_SECOND.assumed : READS_PER_SECOND.known;
     if (now.subject === null || needsRead) this.#read(team, run, count, max);
     // Only the acknowledgement of the opening assumes that nothing is spent.
     if (isAssumed) return { ...now, spent: spent ?? 0n, isSure: true };
-    const isAlone = !this.#store.limits.mayRepeat;
-    return { ...now, isSure: isAlone || spent !== null || now.own !== null };
+    const isSaid = !maySayMore && (spent !== null || now.own !== null);
+    return { ...now, isSure: isAlone || isSaid };
   }
 
   /** Reads what is not known of a run, unless no call opened it yet. */
@@ -112,10 +119,12 @@ export class GuardRuns {
       if (agent === null) return;
       // What calls have said meanwhile is newer.
       const known = this.#runs.get(team, run) ?? UNKNOWN;
+      const { opening } = head.parts;
       this.#runs.set(team, run, {
         subject: known.subject ?? { agent, customer, feature },
         spent: known.spent ?? head.totals.cost,
         own: known.own ?? (coversCalls(head.parts) ? costOfRun(head).amount : null),
+        isHeartbeat: opening === null ? known.isHeartbeat : isBeat(opening),
       });
     };
     const names = [`run ${team} ${run}`];
@@ -131,7 +140,12 @@ export function costIn({ own, spent }: GuardRun): Picodollars | null {
 
 /** Returns the cost that heartbeats say of their run, which its events add nothing to. */
 function ownCost(parts: RunParts): Picodollars | null {
-  return parts.opening?.kind === "heartbeat" && coversCalls(parts) ? reportedCost(parts) : null;
+  const isSaid = parts.opening !== null && isBeat(parts.opening) && coversCalls(parts);
+  return isSaid ? reportedCost(parts) : null;
+}
+
+function isBeat({ kind }: Opening): boolean {
+  return kind === "heartbeat";
 }
 
 /** Returns the labels of a run; those of its close win. */
@@ -149,6 +163,7 @@ export const NOBODY: GuardSubject = { agent: null, customer: null, feature: null
 
 function isSameRun(a: GuardRun | undefined, b: GuardRun): boolean {
   return a !== undefined && a.spent === b.spent && a.own === b.own &&
+    a.isHeartbeat === b.isHeartbeat &&
     a.subject?.agent === b.subject?.agent &&
     a.subject?.customer === b.subject?.customer && a.subject?.feature === b.subject?.feature;
 }

@@ -107,6 +107,7 @@ Harness.test("spend: the cost is compared with as many days before, under the sa
     aContribution({ day: "2026-11-19", labels: { agent: "large" } }),
     aContribution({ day: "2026-11-18", labels: { agent: "other" } }),
     aContribution({ day: "2026-11-17", labels: { agent: "large" } }),
+    aContribution({ day: "2026-11-10", cost: 50_000_000_000n }),
   ]);
   const reader = await signedIn(h);
   const textAt = async (query: string) => await reader.words(`${SPEND}?${query}`);
@@ -115,6 +116,8 @@ Harness.test("spend: the cost is compared with as many days before, under the sa
   assertMatch(await textAt(days), /average of the 2 days before/);
   assertMatch(await textAt(`${days}&agent=large`), /▲ 200% more than \$1\.0000 in the 2 days/);
   assertMatch(await textAt("from=2026-11-17&to=2026-11-19"), /Nothing in the 3 days before\./);
+  const week = await textAt("from=2026-11-11&to=2026-11-17");
+  assertMatch(week, /▲ 20 times the \$0\.0500 of the 7 days before\./);
 });
 
 Harness.test("spend: grouped by day, agents beyond the costliest are one series", async (h) => {

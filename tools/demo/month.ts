@@ -37,6 +37,18 @@ const MONITORS = {
   [CREW.main]: { schedule: { every_seconds: 172_800 }, grace_seconds: 43_200 },
 } as const;
 
+/** Limits of what runs may cost. */
+const BUDGETS: Readonly<Record<string, Json>> = {
+  "one-run": { scope: {}, period: "run", limit_usd: 0.2, mode: "hard" },
+  "research": {
+    scope: { agent: "deep-research" },
+    period: "day",
+    limit_usd: 0.08,
+    mode: "observe",
+  },
+  "all-agents": { scope: {}, period: "week", limit_usd: 2, mode: "soft" },
+};
+
 /** A good run. */
 const CHECKS: Readonly<Record<string, Json>> = {
   "resolved": {
@@ -97,6 +109,7 @@ export function sampleMonth(
   put(startMs, "/v1/channels/ops-chat", slack);
   put(nowMs - 2 * DAY_MS, "/v1/channels/old-pager", webhook);
   for (const [slug, check] of Object.entries(CHECKS)) put(startMs, `/v1/checks/${slug}`, check);
+  for (const [slug, budget] of Object.entries(BUDGETS)) put(startMs, `/v1/budgets/${slug}`, budget);
   const costs = { kind: "run_cost", params: { usd: 0.15 }, group_by: "agent", severity: "info" };
   put(startMs, "/v1/rules/expensive-runs", costs);
   put(nowMs - HOUR_MS, "/v1/silences/crm-upgrade", {

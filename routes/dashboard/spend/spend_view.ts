@@ -207,11 +207,18 @@ function sumOf(costs: readonly Picodollars[]): Picodollars {
   return costs.reduce((sum, cost) => sum + cost, 0n);
 }
 
+/** Multiple of a cost from which a percentage says less. */
+const TIMES_MIN = 10n;
+
 /** Compares a cost with the cost of as many days before, if it is known: a sign, and a sentence. */
 function changeOf(now: Picodollars, before: Picodollars | null, days: number) {
   const period = days === 1 ? "the day before" : `the ${days} days before`;
   if (before === null) return ["", ""] as const;
   if (before === 0n) return ["", `Nothing in ${period}.`] as const;
+  const times = now / before;
+  if (times >= TIMES_MIN) {
+    return ["▲", `${formatCount(times)} times the ${moneyText(before)} of ${period}.`] as const;
+  }
   const than = `than ${moneyText(before)} in ${period}.`;
   return now >= before
     ? ["▲", `${percentText(now - before, before)} more ${than}`] as const

@@ -124,4 +124,16 @@ Deno.test("budgets (5): what other instances know of a run's spend is never an a
   assertEquals(guardOf(await again()), null);
   assertMatch(guardOf(await spend(first, 100, 2, 400_000)) ?? "", /^block;/, "a duplicate");
   assertMatch(guardOf(await again()) ?? "", /^block;/);
+  // A run that is known here, and whose heartbeat says its cost elsewhere.
+  const beat = { agent: "nightly", id: runId(200) };
+  await second.post("/v1/heartbeats", { ...beat, status: "start" });
+  await three.pass(1_000);
+  assertEquals(guardOf(await spend(first, 200, 1, 1_000)), null);
+  await three.pass(1_000);
+  const ended = await second.post("/v1/heartbeats", { ...beat, status: "ok", cost_usd: 2 });
+  assertMatch(guardOf(ended) ?? "", /^block;/);
+  const guard = guardOf(await spend(first, 200, 2, 1_000));
+  assert(guard === null || guard.startsWith("block;"), `${guard}`);
+  await three.pass(1_000);
+  assertMatch(guardOf(await spend(first, 200, 3, 1_000)) ?? "", /^block;/);
 });
