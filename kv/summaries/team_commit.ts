@@ -164,7 +164,7 @@ export class TeamCommit implements TeamChanges {
     return result;
   }
 
-  /** Commits, and writes the rows through to memory; null after a conflict. */
+  /** Commits, and keeps the rows as it changed them in memory; null after a conflict. */
   async #write(
     team: TeamId,
     rows: TeamRows,
@@ -172,13 +172,13 @@ export class TeamCommit implements TeamChanges {
     deletes: readonly Deno.KvKey[] = [],
   ): Promise<string | null> {
     const { store, rows: cache } = this.#caches;
+    // A commit that throws may be stored: its rows are read again, as after a conflict.
+    cache.forget(team);
     const version = await store.writer.commit({
       ...write,
       deletes: [...write.deletes, ...deletes],
     });
-    if (version === null) {
-      cache.forget(team);
-    } else {
+    if (version !== null) {
       committed(version);
       cache.keep(team, rows);
     }

@@ -191,14 +191,12 @@ export class TeamRowCache {
     return rows;
   }
 
-  /** Measures the rows of a team after their use. */
+  /** Keeps and measures the rows of a team, which were forgotten. */
   keep(team: TeamId, rows: TeamRows): void {
-    // The cache measures only a new entry.
-    this.#teams.delete(team);
     this.#teams.set(team, rows);
   }
 
-  /** Drops the rows of a team, after a commit conflicted with another process. */
+  /** Drops the rows of a team, whose version a commit may change. */
   forget(team: TeamId): void {
     this.#teams.delete(team);
   }

@@ -86,19 +86,36 @@ Deno.test("delete a customer: whichever commit fails in whichever way, the job e
   assertEquals([state, runs, events, days, failed], ["done", 10, 9 + MANY, 1, 0]);
 });
 
-RetentionHarness.test("delete a run: it stays deleted when its commit succeeds without an answer, before the worker sees the run", async (archive) => {
-  const team = await archive.addTeam("free");
-  const { writer } = archive.store;
-  await aRunNow(archive, team, 1);
-  await archive.work();
-  await open(archive.runs, 2, { customerId: "acme" }, team);
+/** Makes the commits of a store succeed without an answer, until the returned function is called. */
+function loseAnswers({ writer }: Store): () => void {
   const commit = writer.commit;
   writer.commit = async (write) => {
     await commit.call(writer, write);
     throw new StorageUnavailable("The answer is lost");
   };
+  return () => void (writer.commit = commit);
+}
+
+RetentionHarness.test("delete a run: the commit that counted it succeeded without an answer", async (archive) => {
+  const team = await archive.addTeam("free");
+  await aRunNow(archive, team, 1);
+  const answerAgain = loseAnswers(archive.store);
+  await assertRejects(() => archive.work(), StorageUnavailable);
+  answerAgain();
+  const deleted = await archive.deletions.deleteRun(team, run(1), "key");
+  assertEquals(deleted?.kind, "stored");
+  await archive.work();
+  await assertClean(archive.store);
+});
+
+RetentionHarness.test("delete a run: it stays deleted when its commit succeeds without an answer, before the worker sees the run", async (archive) => {
+  const team = await archive.addTeam("free");
+  await aRunNow(archive, team, 1);
+  await archive.work();
+  await open(archive.runs, 2, { customerId: "acme" }, team);
+  const answerAgain = loseAnswers(archive.store);
   await assertRejects(() => archive.deletions.deleteRun(team, run(2), "key"), StorageUnavailable);
-  writer.commit = commit;
+  answerAgain();
   // A change of another run comes first: it reads the version of the roll-ups again.
   await aRunNow(archive, team, 3);
   await archive.work();
