@@ -50,7 +50,8 @@ const CACHES: Partial<Record<MemoryShare, Drive>> = {
     assertEquals(status, 202, text);
     for (let n = 1; n <= RUNS; n++) {
       const customer_ref = long(n, 256);
-      assertEquals((await h.post("/v1/guard/check", { customer_ref }, { key })).status, 200);
+      const { status, text } = await h.post("/v1/guard/check", { customer_ref }, { key });
+      assertEquals(status, 200, text);
     }
   },
   credentials: async () => {},
