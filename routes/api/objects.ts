@@ -17,12 +17,12 @@ import { type PageBounds, Query } from "../../domain/core/query.ts";
 import { rawOf } from "../../domain/core/raw_json.ts";
 import type { Team } from "../../domain/teams/team.ts";
 import { teamKey } from "../http/access.ts";
-import { answer, answerWrite } from "../http/answer.ts";
+import { answerWrite } from "../http/answer.ts";
 import { type AppDeps, madeBy, type RequestContext } from "../http/context.ts";
 import { decodeCursor, encodeCursor, nameInPath, queryOf } from "../http/query.ts";
-import { type Endpoint, endpoints, ok, written } from "../openapi/describe.ts";
+import { type Endpoint, endpoints, written } from "../openapi/describe.ts";
 import * as shape from "../openapi/wire.ts";
-import { listOf } from "./list.ts";
+import { listOf, returns } from "./answers.ts";
 
 /** An object with its fields, and with what its kind shows in addition. */
 export type ShownObject<Settings, More = unknown> =
@@ -131,27 +131,27 @@ function objectValue<Settings, Sent, More>(
     (defaults === undefined ? type : type.orNull) as typeof type.orNull;
   const atOf = (from: "createdAt" | "updatedAt") => (row: Row) =>
     row.id === null ? null : row[from];
-  return shape.objectValue<Row>(nameOf(of), {
+  return shape.object<Row>(nameOf(of), {
     slug: shape.wire<string>(configSlug)(({ slug }) => slug),
-    id: ofStored(shape.idValue(prefix))(({ id }) => id),
-    version: shape.countValue(({ version }) => version, "Number of the version, from 1."),
+    id: ofStored(shape.id(prefix))(({ id }) => id),
+    version: shape.count(({ version }) => version, "Number of the version, from 1."),
     ...defaults === undefined ? {} : {
-      default: shape.booleanValue<Row>(
+      default: shape.boolean<Row>(
         ({ id }) => id === null,
         "True for a default one that was never changed: its version is 0, and it has no `id`.",
       ),
     },
     ...fields ?? settingsFields(of),
-    created_at: ofStored(shape.instantValue)(atOf("createdAt")),
-    updated_at: ofStored(shape.instantValue)(atOf("updatedAt"), "Last change."),
-    updated_by: ofStored(shape.textValue)(
+    created_at: ofStored(shape.instant)(atOf("createdAt")),
+    updated_at: ofStored(shape.instant)(atOf("updatedAt"), "Last change."),
+    updated_by: ofStored(shape.text)(
       ({ updatedBy }) => updatedBy,
       "Id of the credential that made it.",
     ),
   });
 }
 
-/** Returns the type of a kind's objects in responses, and functions that write them. */
+/** Returns the type of a kind's objects in responses, and functions that read them. */
 export function writerOf<Settings, Sent, More>(api: ObjectApi<Settings, Sent, More>) {
   type Row = ShownObject<Settings, More>;
   const value = objectValue(api);
@@ -162,17 +162,16 @@ export function writerOf<Settings, Sent, More>(api: ObjectApi<Settings, Sent, Mo
       return row as Row;
     });
   };
-  const write = async (
+  const rowOf = async (
     deps: AppDeps,
     team: Team,
     object: ConfigObject<Settings>,
     secret?: string,
   ) => {
     const [row] = await rowsOf(deps, team, [object]);
-    const shown = secret === undefined ? {} : api.showSecret?.(secret);
-    return value.write({ ...row, ...shown } as Row);
+    return { ...row, ...secret === undefined ? {} : api.showSecret?.(secret) } as Row;
   };
-  return { value, rowsOf, write };
+  return { value, rowsOf, rowOf };
 }
 
 /** Declares the endpoints of a kind. */
@@ -184,8 +183,8 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
   const name = nameOf(of);
   const texts = { list: `Lists ${kind}s by slug.`, remove: `Deletes a ${kind}.`, ...api.texts };
   const path = `/v1/${kind}s` as const;
-  const { value, rowsOf, write } = writerOf(api);
-  const page = shape.pageValue(`${name}Page`, `${kind}s`, value);
+  const { value, rowsOf, rowOf } = writerOf(api);
+  const page = shape.page(`${name}Page`, `${kind}s`, value);
   const pathFields = { slug: configSlug.describe(`The ${kind}'s slug.`) };
   return endpoints(api.tag, {
     [`put${name}`]: {
@@ -196,7 +195,7 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
         const made = madeBy(c, deps);
         const { settings, version } = parse(c.get("body").value, made.at);
         const put = await deps.objects(of).put(team, slug, settings, version, made);
-        const json = await write(deps, team, put.object, put.secret);
+        const json = value.write(await rowOf(deps, team, put.object, put.secret));
         const response = answerWrite(c, put.kind, json, null);
         if (api.showSecret !== undefined) response.headers.set("Cache-Control", "no-store");
         return response;
@@ -225,29 +224,27 @@ export function objectEndpoints<Settings, Sent = Settings, More = unknown>(
     [`get${name}`]: {
       route: `GET ${path}/:slug`,
       access: teamKey("read"),
-      handler: async (c, deps, { team }) => {
+      ...returns(`The ${kind}.`, value, async (c, deps, { team }) => {
         const slug = slugInPath(c, noSuch(kind));
         const object = existing(await deps.objects(of).read(team, slug), noSuch(kind));
-        return answer(c, 200, await write(deps, team, object));
-      },
+        return await rowOf(deps, team, object);
+      }),
       summary: `Read a ${kind}`,
       description: `Returns the current version of a ${kind}.`,
       pathFields,
-      answers: ok(`The ${kind}.`, value),
       errors: ["not_found"],
     },
     [`delete${name}`]: {
       route: `DELETE ${path}/:slug`,
       access: teamKey("admin"),
-      handler: async (c, deps, { team }) => {
+      ...returns(`The deleted ${kind}.`, value, async (c, deps, { team }) => {
         const slug = slugInPath(c, noSuch(kind));
         const removed = await deps.objects(of).remove(team, slug, madeBy(c, deps));
-        return answer(c, 200, await write(deps, team, existing(removed, noSuch(kind))));
-      },
+        return await rowOf(deps, team, existing(removed, noSuch(kind)));
+      }),
       summary: `Delete a ${kind}`,
       description: `${texts.remove} A repeat returns 404.`,
       pathFields,
-      answers: ok(`The deleted ${kind}.`, value),
       errors: ["not_found"],
       idempotency: "target",
     },

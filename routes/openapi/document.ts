@@ -114,10 +114,7 @@ function operationPart(endpoint: Description, parts: Parts): Part {
         ...alsoPart(endpoint.bodyAlso, parts.book),
       },
     },
-    responses: {
-      ...answersPart(endpoint, parts),
-      ...refusalsOf(endpoint, parts.refusals),
-    },
+    responses: { ...answersPart(endpoint, parts), ...refusalsOf(endpoint, parts.refusals) },
   };
 }
 

@@ -69,7 +69,7 @@ export function wire<Value>(
 }
 
 /** Type of an object, which the document stores under a name. */
-export function objectValue<Source>(
+export function object<Source>(
   id: string,
   fields: WireFields<Source>,
   description?: string,
@@ -98,7 +98,7 @@ function writerOf<Source>(
 }
 
 /** Type of a list. */
-export function listValue<Value>({ schema, write }: Wire<Value>): Wire<readonly Value[]> {
+export function list<Value>({ schema, write }: Wire<Value>): Wire<readonly Value[]> {
   return wire(z.array(schema), (values) => `[${values.map(write).join(",")}]` as RawJson);
 }
 
@@ -109,15 +109,15 @@ export interface Page<Value> {
 }
 
 /** Type of a page of a list whose items have the name `items`. */
-export function pageValue<Value>(id: string, items: string, item: Wire<Value>): Wire<Page<Value>> {
-  return objectValue(id, {
-    [items]: listValue(item)((page: Page<Value>) => page.items),
+export function page<Value>(id: string, items: string, item: Wire<Value>): Wire<Page<Value>> {
+  return object(id, {
+    [items]: list(item)((page: Page<Value>) => page.items),
     cursor: nextCursor("cursor"),
   });
 }
 
 /** One of `words`, which the document stores under a name. */
-export function oneOfValue<Word extends string>(
+export function oneOf<Word extends string>(
   id: string,
   words: readonly [Word, ...Word[]],
 ): Wire<Word> {
@@ -125,43 +125,43 @@ export function oneOfValue<Word extends string>(
 }
 
 /** An id with a prefix and a region. */
-export function idValue(prefix: string): Wire<string> {
+export function id(prefix: string): Wire<string> {
   return wire(idOf(prefix));
 }
 
-export const textValue: Wire<string> = wire(z.string());
+export const text: Wire<string> = wire(z.string());
 
-export const booleanValue: Wire<boolean> = wire(z.boolean());
+export const boolean: Wire<boolean> = wire(z.boolean());
 
-export const integerValue: Wire<number> = wire(z.number().meta({ type: "integer" }));
+export const integer: Wire<number> = wire(z.number().meta({ type: "integer" }));
 
 /** A non-negative integer. */
-export const countValue: Wire<number | bigint> = wire(
+export const count: Wire<number | bigint> = wire(
   z.number().meta({ type: "integer", minimum: 0 }),
   (value) => rawOf(typeof value === "bigint" ? exactCount(value) : value),
 );
 
 /** An amount, exact to the picodollar. */
-export const dollarsValue: Wire<Picodollars> = wire(
+export const dollars: Wire<Picodollars> = wire(
   z.number().meta({ minimum: 0 }),
   (amount) => rawOf(exactDollars(amount)),
 );
 
 /** An instant from unix milliseconds. */
-export const instantValue: Wire<number> = wire(
+export const instant: Wire<number> = wire(
   z.string().meta({ format: "date-time" }),
   (ms) => rawOf(formatInstant(ms)),
 );
 
 /** A UTC day. */
-export const dayValue: Wire<string> = wire(z.string().meta({ format: "date" }));
+export const day: Wire<string> = wire(z.string().meta({ format: "date" }));
 
 export const anyObject: Wire<object> = wire<object>(jsonObject);
 
 /** JSON as sent. */
 export const sentJson: Wire<RawJson> = wire(anyJson, (json) => json);
 
-export const jobState = oneOfValue("JobState", ["waiting", "running", "done"]);
+export const jobState = oneOf("JobState", ["waiting", "running", "done"]);
 
 /** Cursor of the next page. */
 export const nextCursor = wire(

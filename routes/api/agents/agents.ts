@@ -14,15 +14,17 @@ import {
   parseAgentsQuery,
 } from "../../../domain/agents/agents.ts";
 import type { MonitorProposal } from "../../../domain/monitors/row.ts";
-import { answer, answerTagged } from "../../http/answer.ts";
+import { answerTagged } from "../../http/answer.ts";
+import { madeBy } from "../../http/context.ts";
 import { decodeCursor, encodeCursor, nameInPath, queryOf } from "../../http/query.ts";
 import { z } from "zod";
-import { endpoints, ok, tagged } from "../../openapi/describe.ts";
+import { endpoints, tagged } from "../../openapi/describe.ts";
 import { cursorOf, ifNoneMatch, limitOf, runStatus, slug } from "../../openapi/fields.ts";
 import * as shape from "../../openapi/wire.ts";
+import { returns } from "../answers.ts";
 import {
   type MonitorRow,
-  monitorRows,
+  monitorRow,
   monitorValue,
   parseZone,
   proposalValue,
@@ -46,31 +48,31 @@ export function parseAgentCursor(cursor: string, sort: AgentSort): AgentPosition
 }
 
 const FIELDS: shape.WireFields<AgentRecord> = {
-  agent: shape.textValue("agent", "The slug."),
-  name: shape.textValue(({ name, agent }) => name ?? agent, "Display name; the slug by default."),
-  first_seen: shape.instantValue("firstSeen", "Arrival of the call that created it."),
-  last_seen: shape.instantValue.orNull(
+  agent: shape.text("agent", "The slug."),
+  name: shape.text(({ name, agent }) => name ?? agent, "Display name; the slug by default."),
+  first_seen: shape.instant("firstSeen", "Arrival of the call that created it."),
+  last_seen: shape.instant.orNull(
     ({ activity }) => activity?.lastSeen,
     "Latest arrival of a run's opening or close.",
   ),
-  runs: shape.countValue(
+  runs: shape.count(
     ({ activity }) => activity?.runs ?? 0,
     "All runs of the agent, including expired ones.",
   ),
-  succeeded: shape.countValue(({ activity }) => activity?.succeeded ?? 0),
-  failed: shape.countValue(({ activity }) => activity?.failed ?? 0),
-  running: shape.countValue(({ activity }) => activity?.running ?? 0),
-  last_run_id: shape.idValue("run").orNull(
+  succeeded: shape.count(({ activity }) => activity?.succeeded ?? 0),
+  failed: shape.count(({ activity }) => activity?.failed ?? 0),
+  running: shape.count(({ activity }) => activity?.running ?? 0),
+  last_run_id: shape.id("run").orNull(
     ({ activity }) => activity?.lastRun?.id,
     "The run with the latest `started_at`.",
   ),
   last_status: shape.wire(runStatus).orNull(({ activity }) => activity?.lastRun?.status),
-  last_started_at: shape.instantValue.orNull(({ activity }) => activity?.lastRun?.startedAt),
-  notes: shape.textValue.orNull("notes"),
-  archived: shape.booleanValue("archived"),
+  last_started_at: shape.instant.orNull(({ activity }) => activity?.lastRun?.startedAt),
+  notes: shape.text.orNull("notes"),
+  archived: shape.boolean("archived"),
 };
 
-const agent = shape.objectValue("Agent", FIELDS);
+const agent = shape.object("Agent", FIELDS);
 
 /** An agent with its monitor. */
 interface AgentDetail extends AgentRecord {
@@ -78,7 +80,7 @@ interface AgentDetail extends AgentRecord {
   readonly proposal: MonitorProposal | null;
 }
 
-const agentDetail = shape.objectValue<AgentDetail>("AgentDetail", {
+const agentDetail = shape.object<AgentDetail>("AgentDetail", {
   ...FIELDS,
   monitor: monitorValue.orNull("monitor", "Null without one."),
   proposal: proposalValue.orNull(
@@ -87,7 +89,7 @@ const agentDetail = shape.objectValue<AgentDetail>("AgentDetail", {
   ),
 });
 
-const agentPage = shape.pageValue("AgentPage", "agents", agent);
+const agentPage = shape.page("AgentPage", "agents", agent);
 
 const pathFields = {
   slug: slug().describe("The agent's slug, percent-encoded: `a/b` is `a%2Fb`."),
@@ -97,12 +99,11 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
   listAgents: {
     route: "GET /v1/agents",
     access: teamKey("read"),
-    handler: async (c, { agents }, { team }) => {
+    ...returns("A page of agents.", agentPage, async (c, { agents }, { team }) => {
       const query = parseAgentsQuery(queryOf(c), parseAgentCursor);
       const { agents: items, next } = await agents.list(team, query);
-      const cursor = next && agentCursor(next, query.sort);
-      return answer(c, 200, agentPage.write({ items, cursor }));
-    },
+      return { items, cursor: next && agentCursor(next, query.sort) };
+    }),
     summary: "List agents",
     description: "Lists agents with their activity. A call's effect on its agent becomes visible " +
       "shortly after its response.",
@@ -116,7 +117,6 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
       cursor: cursorOf("cursor"),
       archived: z.boolean().default(false).describe("True to include archived agents."),
     },
-    answers: ok("A page of agents.", agentPage),
   },
   getAgent: {
     route: "GET /v1/agents/:slug",
@@ -132,7 +132,7 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
         monitors.read(team, record.agent),
         monitors.proposal(team, record.agent, tz),
       ]);
-      const [row = null] = await monitorRows(deps, team, monitor === null ? [] : [monitor]);
+      const row = monitor && await monitorRow(deps, team, monitor);
       return answerTagged(c, agentDetail.write({ ...record, monitor: row, proposal }));
     },
     summary: "Read an agent",
@@ -147,22 +147,20 @@ export const AGENT_ENDPOINTS = endpoints("Agents", {
   changeAgent: {
     route: "PATCH /v1/agents/:slug",
     access: teamKey("admin"),
-    handler: async (c, { agents, environment }, { team, credentialId }) => {
+    ...returns("The updated agent.", agent, async (c, deps, { team }) => {
       const patch = parseAgentPatch(c.get("body"));
       const slug = nameInPath(c);
-      const author = { by: credentialId, at: environment.now() };
       const changed = isName(slug, AGENT_CHARS_MAX)
-        ? await agents.change(team, slug, patch, author)
+        ? await deps.agents.change(team, slug, patch, madeBy(c, deps))
         : null;
-      return answer(c, 200, agent.write(existing(changed, NO_SUCH_AGENT)));
-    },
+      return existing(changed, NO_SUCH_AGENT);
+    }),
     summary: "Change an agent",
     description: "Fields that are not sent keep their values. The slug that clients send never " +
       "changes, so renaming loses no history. An archived agent does not count against the " +
       "plan's agent limit. It is restored when it opens a run, if the limit allows it.",
     pathFields,
     body: agentPatchBody.meta({ id: "AgentChange" }),
-    answers: ok("The updated agent.", agent),
     errors: ["agent_cap_reached", "not_found"],
     idempotency: "content",
   },

@@ -11,7 +11,7 @@ import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
 import { endpoints } from "../../openapi/describe.ts";
 import { jobId, RANGE } from "../../openapi/fields.ts";
 import * as shape from "../../openapi/wire.ts";
-import { listOf } from "../list.ts";
+import { listOf } from "../answers.ts";
 
 /** Encodes a position in the log. */
 export function auditCursor({ at, name }: AuditPlace): string {
@@ -25,24 +25,24 @@ export function parseAuditCursor(cursor: string): AuditPlace | null {
   return at === undefined || name === undefined ? null : { at: Number(at), name };
 }
 
-const actor = shape.objectValue<ReadAuditEntry>("AuditActor", {
-  id: shape.textValue(
+const actor = shape.object<ReadAuditEntry>("AuditActor", {
+  id: shape.text(
     "actor",
     "Id of a credential; `operator`; `settings` for changes at service start; or `service` for changes that the service makes by itself.",
   ),
-  name: shape.textValue.orNull("actorName", "The credential's name."),
+  name: shape.text.orNull("actorName", "The credential's name."),
 });
 
-const entry = shape.objectValue<ReadAuditEntry>("AuditEntry", {
-  at: shape.instantValue("at"),
+const entry = shape.object<ReadAuditEntry>("AuditEntry", {
+  at: shape.instant("at"),
   team: shape.wire(jobId)("team"),
   actor: actor((entry) => entry),
-  action: shape.oneOfValue("AuditAction", AUDIT_ACTIONS)("action"),
-  target: shape.textValue("target", "Id of the changed resource."),
+  action: shape.oneOf("AuditAction", AUDIT_ACTIONS)("action"),
+  target: shape.text("target", "Id of the changed resource."),
   details: shape.anyObject("details", "The changed values; never a secret."),
 });
 
-const auditPage = shape.pageValue("AuditPage", "entries", entry);
+const auditPage = shape.page("AuditPage", "entries", entry);
 
 export const AUDIT_ENDPOINTS = endpoints("Audit log", {
   listAudit: {

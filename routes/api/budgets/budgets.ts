@@ -32,7 +32,7 @@ const BUDGET_ENDPOINTS = objectEndpoints({
       "spend",
       "Of the current period; null for a budget of each, and of runs.",
     ),
-    groups: shape.listValue(groupValue).orNull<BudgetRow>(
+    groups: shape.list(groupValue).orNull<BudgetRow>(
       "groups",
       `The ${GROUPS_MAX} worst agents, customers or features of a budget of each. Null for others, ` +
         "and if there are too many to read.",

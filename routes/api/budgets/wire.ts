@@ -13,21 +13,21 @@ import * as shape from "../../openapi/wire.ts";
 
 /** Fields that a budget or a pause is about; the others are left out. */
 const NAMES: shape.WireFields<GuardScope> = {
-  agent: shape.textValue.optional("agent"),
-  customer_id: shape.textValue.optional("customer_id"),
-  feature: shape.textValue.optional("feature"),
+  agent: shape.text.optional("agent"),
+  customer_id: shape.text.optional("customer_id"),
+  feature: shape.text.optional("feature"),
 };
 
-const scopeValue = shape.objectValue<GuardScope>("GuardScope", {
+const scopeValue = shape.object<GuardScope>("GuardScope", {
   ...NAMES,
-  each: shape.oneOfValue("BudgetLabel", BUDGET_LABELS).optional("each"),
+  each: shape.oneOf("BudgetLabel", BUDGET_LABELS).optional("each"),
 }, "Runs that it is about: at most one field; without any, all of the team.");
 
-const budgetMode = shape.oneOfValue("BudgetMode", BUDGET_MODES);
+const budgetMode = shape.oneOf("BudgetMode", BUDGET_MODES);
 
-const budgetPeriod = shape.oneOfValue("BudgetPeriod", BUDGET_PERIODS);
+const budgetPeriod = shape.oneOf("BudgetPeriod", BUDGET_PERIODS);
 
-const ruleState = shape.oneOfValue("GuardRuleState", RULE_STATES);
+const ruleState = shape.oneOf("GuardRuleState", RULE_STATES);
 
 /** Picodollars that are left of a limit. */
 function remainingOf({ spent, limit }: BudgetVerdict) {
@@ -36,24 +36,24 @@ function remainingOf({ spent, limit }: BudgetVerdict) {
 
 /** Spent part of a budget. */
 const SPENT: shape.WireFields<BudgetVerdict> = {
-  spent_usd: shape.dollarsValue(({ spent }) => spent.cost, "The spend of `GET /v1/spend`."),
-  remaining_usd: shape.dollarsValue(remainingOf),
+  spent_usd: shape.dollars(({ spent }) => spent.cost, "The spend of `GET /v1/spend`."),
+  remaining_usd: shape.dollars(remainingOf),
   state: ruleState("state", "`ok` while a budget only observes."),
-  would_have_blocked: shape.booleanValue(
+  would_have_blocked: shape.boolean(
     "wouldHaveBlocked",
     "True if the budget observes and is used up in this period.",
   ),
-  unpriced_calls: shape.countValue(
+  unpriced_calls: shape.count(
     ({ spent }) => spent.unpricedCalls,
     "Calls without a price, which cost 0.",
   ),
-  resets_at: shape.instantValue.orNull("resetsMs", "End of the period."),
+  resets_at: shape.instant.orNull("resetsMs", "End of the period."),
 };
 
-export const spendValue = shape.objectValue<BudgetVerdict>("BudgetSpend", SPENT);
+export const spendValue = shape.object<BudgetVerdict>("BudgetSpend", SPENT);
 
-export const groupValue = shape.objectValue<BudgetVerdict>("BudgetGroup", {
-  name: shape.textValue(({ group }) => group ?? ""),
+export const groupValue = shape.object<BudgetVerdict>("BudgetGroup", {
+  name: shape.text(({ group }) => group ?? ""),
   ...SPENT,
 });
 
@@ -71,33 +71,31 @@ function scopeOf(rule: GuardRule): GuardScope {
   return "verdict" in rule ? rule.verdict.budget.settings.scope : rule.pause.settings;
 }
 
-export const guardRule = shape.objectValue<GuardRule>("GuardRule", {
-  id: shape.idValue("g(rl|ps)")((rule) => objectOf(rule).id ?? ""),
-  name: shape.textValue((rule) => objectOf(rule).slug, "Slug of the budget or pause."),
-  kind: shape.oneOfValue("GuardRuleKind", ["budget", "pause"])((rule) =>
+export const guardRule = shape.object<GuardRule>("GuardRule", {
+  id: shape.id("g(rl|ps)")((rule) => objectOf(rule).id ?? ""),
+  name: shape.text((rule) => objectOf(rule).slug, "Slug of the budget or pause."),
+  kind: shape.oneOf("GuardRuleKind", ["budget", "pause"])((rule) =>
     "verdict" in rule ? "budget" : "pause"
   ),
   mode: budgetMode.orNull(ofBudget(({ budget }) => budget.settings.mode)),
   scope: scopeValue(scopeOf),
-  group: shape.textValue.orNull(
+  group: shape.text.orNull(
     ofBudget(({ group }) => group),
     "The agent, customer or feature of a budget of each; else null.",
   ),
   period: budgetPeriod.orNull(ofBudget(({ budget }) => budget.settings.period)),
-  limit_usd: shape.dollarsValue.orNull(ofBudget(({ limit }) => limit)),
-  spent_usd: shape.dollarsValue.orNull(ofBudget(({ spent }) => spent.cost)),
-  remaining_usd: shape.dollarsValue.orNull(ofBudget(remainingOf)),
+  limit_usd: shape.dollars.orNull(ofBudget(({ limit }) => limit)),
+  spent_usd: shape.dollars.orNull(ofBudget(({ spent }) => spent.cost)),
+  remaining_usd: shape.dollars.orNull(ofBudget(remainingOf)),
   state: ruleState((rule) => "verdict" in rule ? rule.verdict.state : "block"),
-  would_have_blocked: shape.booleanValue((rule) =>
-    "verdict" in rule && rule.verdict.wouldHaveBlocked
-  ),
+  would_have_blocked: shape.boolean((rule) => "verdict" in rule && rule.verdict.wouldHaveBlocked),
   unpriced_calls: shape.wire<number>(z.number().meta({ type: "integer", minimum: 0 })).orNull(
     ofBudget(({ spent }) => spent.unpricedCalls),
     "Calls of the period without a price, which cost 0.",
   ),
-  resets_at: shape.instantValue.orNull(
+  resets_at: shape.instant.orNull(
     (rule) => "verdict" in rule ? rule.verdict.resetsMs : rule.pause.settings.until,
     "End of the period, or of the pause.",
   ),
-  reason: shape.textValue.orNull((rule) => "verdict" in rule ? null : rule.pause.settings.reason),
+  reason: shape.text.orNull((rule) => "verdict" in rule ? null : rule.pause.settings.reason),
 });

@@ -37,26 +37,26 @@ interface ChannelDetails {
 
 type ChannelRow = ShownObject<ChannelSettings, ChannelDetails>;
 
-const hint = shape.objectValue<Readonly<Record<string, string>>>("ChannelHint", {
-  url: shape.textValue.optional(({ url }) => url),
-  secret: shape.textValue.optional(({ secret }) => secret),
-  routing_key: shape.textValue.optional(({ routing_key }) => routing_key),
+const hint = shape.object<Readonly<Record<string, string>>>("ChannelHint", {
+  url: shape.text.optional(({ url }) => url),
+  secret: shape.text.optional(({ secret }) => secret),
+  routing_key: shape.text.optional(({ routing_key }) => routing_key),
 }, "The last 4 characters of each secret.");
 
-const state = shape.oneOfValue("ChannelState", ["ok", "failing", "broken", "needs_secret"]);
+const state = shape.oneOf("ChannelState", ["ok", "failing", "broken", "needs_secret"]);
 
 const FIELDS: shape.WireFields<ChannelRow> = {
   ...settingsFields(CHANNELS, "type"),
   hint: hint(({ fields }) => (fields["hint"] ?? {}) as Readonly<Record<string, string>>),
-  host: shape.textValue.optional(
+  host: shape.text.optional(
     ({ settings }) => "host" in settings ? settings.host : undefined,
     "Of `webhook`, `slack` and `mattermost`: the host of the address.",
   ),
-  secret: shape.textValue.optional(
+  secret: shape.text.optional(
     ({ newSecret }) => newSecret ?? undefined,
     "Of `webhook`: the secret, in the response to the call that generates it and in no other.",
   ),
-  previous_until: shape.instantValue.optional(
+  previous_until: shape.instant.optional(
     ({ settings }) => settings.type === "webhook" ? settings.previous?.untilMs : undefined,
     "Of `webhook`: until then the secret before the latest rotation signs too.",
   ),
@@ -67,18 +67,15 @@ const FIELDS: shape.WireFields<ChannelRow> = {
     "`failing`: the last try failed. `broken`: nothing is sent until a test succeeds. " +
       "`needs_secret`: its secrets cannot be opened; set them again.",
   ),
-  last_ok_at: shape.instantValue.orNull(
+  last_ok_at: shape.instant.orNull(
     ({ health }) => health.lastOkAt,
     "Latest delivery that succeeded.",
   ),
-  failing_since: shape.instantValue.orNull(
+  failing_since: shape.instant.orNull(
     ({ health }) => health.failingSince,
     "First failure since then. Null if nothing was tried, as by mail without a mail server.",
   ),
-  last_error: shape.textValue.orNull(
-    ({ health }) => health.lastError,
-    "Result of the last failure.",
-  ),
+  last_error: shape.text.orNull(({ health }) => health.lastError, "Result of the last failure."),
 };
 
 const API: ObjectApi<ChannelSettings, OpenedChannelSettings, ChannelDetails> = {
@@ -103,7 +100,7 @@ const API: ObjectApi<ChannelSettings, OpenedChannelSettings, ChannelDetails> = {
   errors: ["egress_denied"],
 };
 
-const { value: channelValue, write } = writerOf(API);
+const { value: channelValue, rowOf } = writerOf(API);
 
 /** Endpoints of `/v1/channels`. */
 export const CHANNEL_ENDPOINTS = [
@@ -118,7 +115,7 @@ export const CHANNEL_ENDPOINTS = [
         const slug = slugInPath(c, noSuch("channel"));
         const rotated = await deps.channels.rotate(team, slug, overlap, madeBy(c, deps));
         const { channel, secret } = existing(rotated, noSuch("channel"));
-        const json = await write(deps, team, channel, secret);
+        const json = channelValue.write(await rowOf(deps, team, channel, secret));
         return answer(c, 200, json, { "Cache-Control": "no-store" });
       },
       summary: "Rotate the secret of a webhook",

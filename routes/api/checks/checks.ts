@@ -17,10 +17,10 @@ import { existing } from "../../../domain/core/errors.ts";
 import { Query } from "../../../domain/core/query.ts";
 import { readRange } from "../../../domain/spend/spend_query.ts";
 import { teamKey } from "../../http/access.ts";
-import { answer } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor, queryOf } from "../../http/query.ts";
-import { endpoints, ok } from "../../openapi/describe.ts";
+import { endpoints } from "../../openapi/describe.ts";
 import { cursorOf, limitOf } from "../../openapi/fields.ts";
+import { returns } from "../answers.ts";
 import { configSlug, noSuch, objectEndpoints, slugInPath } from "../objects.ts";
 import { NO_SUCH_RUN } from "../runs/runs.ts";
 import { DAY_RANGE } from "../spend/spend.ts";
@@ -28,57 +28,57 @@ import * as shape from "../../openapi/wire.ts";
 import { checkStatus } from "./fields.ts";
 
 const COUNTS: shape.WireFields<CheckCounts> = {
-  pass: shape.countValue("pass"),
-  fail: shape.countValue("fail"),
-  error: shape.countValue("error"),
-  skipped: shape.countValue("skipped"),
+  pass: shape.count("pass"),
+  fail: shape.count("fail"),
+  error: shape.count("error"),
+  skipped: shape.count("skipped"),
 };
 
-const day = shape.objectValue<CheckDay>("CheckDay", {
-  day: shape.dayValue("day", "UTC day on which the runs started."),
-  agent: shape.textValue(({ agent }) => agent ?? ""),
+const day = shape.object<CheckDay>("CheckDay", {
+  day: shape.day("day", "UTC day on which the runs started."),
+  agent: shape.text(({ agent }) => agent ?? ""),
   ...COUNTS,
 });
 
-const failure = shape.objectValue<CheckFailure>("CheckFailure", {
-  run_id: shape.idValue("run")("run"),
-  at: shape.instantValue("at", "Arrival of the run's close."),
-  got: shape.textValue.orNull(
+const failure = shape.object<CheckFailure>("CheckFailure", {
+  run_id: shape.id("run")("run"),
+  at: shape.instant("at", "Arrival of the run's close."),
+  got: shape.text.orNull(
     "got",
     "Values that the expression used; null once the payload has expired.",
   ),
-  message: shape.textValue.orNull("message", "Null once the payload has expired."),
+  message: shape.text.orNull("message", "Null once the payload has expired."),
 });
 
 /** Statistics of a check. */
-const checkStatsValue = shape.objectValue<CheckStats>("CheckStats", {
-  days: shape.listValue(day)("days", "Counts of results by day and agent, in that order."),
-  failures: shape.listValue(failure)(
+const checkStatsValue = shape.object<CheckStats>("CheckStats", {
+  days: shape.list(day)("days", "Counts of results by day and agent, in that order."),
+  failures: shape.list(failure)(
     "failures",
     `Latest results with the status \`fail\`, newest first, ${FAILURES_MAX} at most.`,
   ),
-  failing_since: shape.instantValue.orNull(
+  failing_since: shape.instant.orNull(
     "failingSince",
     "First `fail` since the last `pass`; null if the check does not fail now.",
   ),
   cursor: shape.nextCursor(({ next }) => next && encodeCursor(`${next.day} ${next.agent}`)),
 });
 
-const example = shape.objectValue<TrialResult["examples"][number]>("CheckExample", {
-  run_id: shape.idValue("run")("run"),
+const example = shape.object<TrialResult["examples"][number]>("CheckExample", {
+  run_id: shape.id("run")("run"),
   status: checkStatus("status"),
-  got: shape.textValue.orNull("got"),
-  message: shape.textValue.orNull("message"),
+  got: shape.text.orNull("got"),
+  message: shape.text.orNull("message"),
 });
 
-const trialValue = shape.objectValue<TrialResult>("CheckTrial", {
-  runs: shape.countValue("runs", "Runs judged."),
+const trialValue = shape.object<TrialResult>("CheckTrial", {
+  runs: shape.count("runs", "Runs judged."),
   ...COUNTS,
-  examples: shape.listValue(example)(
+  examples: shape.list(example)(
     "examples",
     `Results, those that did not pass first, ${TRIAL.examplesMax} at most.`,
   ),
-  cut: shape.booleanValue(
+  cut: shape.boolean(
     "isCut",
     "True if the time or the limit of reads ended before all runs were judged.",
   ),
@@ -118,30 +118,27 @@ export const CHECK_ENDPOINTS = [
     tryCheck: {
       route: "POST /v1/checks/try",
       access: teamKey("read"),
-      handler: async (c, { checkTrial, patterns }) => {
+      ...returns("The results.", trialValue, async (c, { checkTrial, patterns }, { team }) => {
         const trial = parseTrial(c.get("body"), patterns);
-        const result = await checkTrial.try(c.get("principal").team, trial);
-        return answer(c, 200, trialValue.write(existing(result, NO_SUCH_RUN)));
-      },
+        return existing(await checkTrial.try(team, trial), NO_SUCH_RUN);
+      }),
       summary: "Try a check",
       description: "Judges stored runs by a check and stores nothing. Without `run_id` it judges " +
         `the latest closed runs, newest first. It takes ${TRIAL.msMax / 1_000} s at most: then ` +
         "`cut` is true.",
       body: trialBody.meta({ id: "CheckTrialRequest" }),
-      answers: ok("The results.", trialValue),
       errors: ["missing_field", "not_found"],
       idempotency: "read",
     },
     getCheckStats: {
       route: "GET /v1/checks/:slug/stats",
       access: teamKey("read"),
-      handler: async (c, { objects, checkStats, environment }, { team }) => {
-        const query = parseStatsQuery(queryOf(c), environment.now());
+      ...returns("The statistics.", checkStatsValue, async (c, deps, { team }) => {
+        const query = parseStatsQuery(queryOf(c), deps.environment.now());
         const slug = slugInPath(c, noSuch("check"));
-        const check = existing(await objects(CHECKS).read(team, slug), noSuch("check"));
-        const stats = await checkStats.read(team, check, query);
-        return answer(c, 200, checkStatsValue.write(stats));
-      },
+        const check = existing(await deps.objects(CHECKS).read(team, slug), noSuch("check"));
+        return await deps.checkStats.read(team, check, query);
+      }),
       summary: "Read statistics of a check",
       description: "Returns the numbers of results by day and agent, and the latest failures. A " +
         "page may be short; the last one has no `cursor`.",
@@ -151,7 +148,6 @@ export const CHECK_ENDPOINTS = [
         limit: limitOf(CHECK_DAYS_PER_PAGE, "days and agents"),
         cursor: cursorOf("cursor"),
       },
-      answers: ok("The statistics.", checkStatsValue),
       errors: ["not_found"],
     },
   }),

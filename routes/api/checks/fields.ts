@@ -1,8 +1,8 @@
 /** Fields that responses about checks and their results share. */
 import { CHECK_SEVERITIES, CHECK_STATUSES } from "../../../domain/runs/check_result.ts";
-import { oneOfValue } from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 
-export const checkSeverity = oneOfValue("CheckSeverity", CHECK_SEVERITIES);
+export const checkSeverity = shape.oneOf("CheckSeverity", CHECK_SEVERITIES);
 
 /** Status of a result. */
-export const checkStatus = oneOfValue("CheckStatus", CHECK_STATUSES);
+export const checkStatus = shape.oneOf("CheckStatus", CHECK_STATUSES);

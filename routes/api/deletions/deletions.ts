@@ -13,10 +13,11 @@ import {
 } from "../../../domain/retention/retention.ts";
 import { answer, fail, writeHeaders } from "../../http/answer.ts";
 import { nameInPath } from "../../http/query.ts";
+import { returns } from "../answers.ts";
 import { NO_SUCH_RUN } from "../runs/runs.ts";
 import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
-import { answered, endpoints, ok } from "../../openapi/describe.ts";
+import { answered, endpoints } from "../../openapi/describe.ts";
 import { idOf, jobId } from "../../openapi/fields.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
 import * as shape from "../../openapi/wire.ts";
@@ -42,36 +43,33 @@ const NO_SUCH_DELETION = notFound(
   "No such deletion: use the id in the response to the DELETE that started it",
 );
 
-const deletedRun = shape.objectValue<RunDeletion>("DeletedRun", {
-  id: shape.idValue("run")("run"),
-  deleted_at: shape.instantValue("deletedAt"),
+const deletedRun = shape.object<RunDeletion>("DeletedRun", {
+  id: shape.id("run")("run"),
+  deleted_at: shape.instant("deletedAt"),
   // A receipt of a call always names its credential.
-  deleted_by: shape.textValue(
-    ({ by }) => by as string,
-    "Id of the credential that deleted the run.",
-  ),
-  runs: shape.countValue(() => 1),
-  events: shape.countValue("events"),
-  id_refused_until: shape.instantValue(
+  deleted_by: shape.text(({ by }) => by as string, "Id of the credential that deleted the run."),
+  runs: shape.count(() => 1),
+  events: shape.count("events"),
+  id_refused_until: shape.instant(
     ({ deletedAt }) => deletedAt + TOMBSTONE_DAYS * DAY_MS,
     "Until then, writes with this id return 409.",
   ),
 });
 
-const customerDeletion = shape.objectValue<CustomerDeletion>("CustomerDeletion", {
+const customerDeletion = shape.object<CustomerDeletion>("CustomerDeletion", {
   id: shape.wire(jobId)("id"),
-  customer_id: shape.textValue("customer"),
+  customer_id: shape.text("customer"),
   state: shape.jobState(
     "state",
     "`waiting` until calls stored before the job are included in the spend.",
   ),
-  runs: shape.countValue("runs", "Deleted runs; 0 until the job is `done`."),
-  runs_failed: shape.countValue("failed", "Runs that could not be read; they are not deleted."),
-  events: shape.countValue("events", "Deleted events; 0 until the job is `done`."),
-  spend_days: shape.countValue("days", "Deleted days of spend that remained of expired runs."),
-  created_at: shape.instantValue("createdAt"),
-  created_by: shape.textValue("createdBy"),
-  finished_at: shape.instantValue.orNull("finishedAt"),
+  runs: shape.count("runs", "Deleted runs; 0 until the job is `done`."),
+  runs_failed: shape.count("failed", "Runs that could not be read; they are not deleted."),
+  events: shape.count("events", "Deleted events; 0 until the job is `done`."),
+  spend_days: shape.count("days", "Deleted days of spend that remained of expired runs."),
+  created_at: shape.instant("createdAt"),
+  created_by: shape.text("createdBy"),
+  finished_at: shape.instant.orNull("finishedAt"),
 });
 
 const IN_PROGRESS = "In progress: poll the deletion by its id.";
@@ -125,15 +123,13 @@ export const DELETION_ENDPOINTS = endpoints("Deletions", {
   getDeletion: {
     route: "GET /v1/deletions/:id",
     access: teamKey("admin"),
-    handler: async (c, { deletions }) => {
+    ...returns("The current state of the job.", customerDeletion, async (c, deps, { team }) => {
       const id = c.req.param("id") ?? "";
-      const job = isJobId(id) ? await deletions.get(c.get("principal").team, id) : null;
-      return answer(c, 200, customerDeletion.write(existing(job, NO_SUCH_DELETION)));
-    },
+      return existing(isJobId(id) ? await deps.deletions.get(team, id) : null, NO_SUCH_DELETION);
+    }),
     summary: "Read a customer's deletion",
     description: "Returns the progress and the result of a deletion, for 30 days.",
     pathFields: { id: jobId.describe("The id in the response to the call that started it.") },
-    answers: ok("The current state of the job.", customerDeletion),
     errors: ["not_found"],
   },
 });

@@ -17,14 +17,15 @@ import { existing, notFound } from "../../../domain/core/errors.ts";
 import { instantText } from "../../../domain/core/fields.ts";
 import { Query } from "../../../domain/core/query.ts";
 import { mayAdmin, teamKey } from "../../http/access.ts";
+import type { HandlerArguments } from "../../http/admission.ts";
 import { answer, fail } from "../../http/answer.ts";
-import { madeBy, type RequestContext } from "../../http/context.ts";
+import { madeBy } from "../../http/context.ts";
 import { idInPath, parseTimeCursor, queryOf, timeCursor } from "../../http/query.ts";
 import { endpoints, ok } from "../../openapi/describe.ts";
 import { idOf } from "../../openapi/fields.ts";
 import { configSlug, noSuch, slugInPath } from "../objects.ts";
 import * as shape from "../../openapi/wire.ts";
-import { listOf } from "../list.ts";
+import { listOf, returns } from "../answers.ts";
 
 /** The same error for an unknown delivery and one of another team. */
 export const NO_SUCH_DELIVERY = notFound(
@@ -51,7 +52,7 @@ export function parseDeliveriesQuery(text: string): DeliveriesQuery {
   return { ...page, channel, state, incident, fromMs: query.instant("from") ?? 0 };
 }
 
-const deliveryState = shape.oneOfValue("DeliveryState", DELIVERY_STATES);
+const deliveryState = shape.oneOf("DeliveryState", DELIVERY_STATES);
 
 /** A delivery as returned. */
 interface DeliveryView extends Delivery {
@@ -63,13 +64,13 @@ interface DeliveryView extends Delivery {
 type TryView = Omit<DeliveryTry, "answer"> & { readonly answer: string | null | undefined };
 
 const RESULT: shape.WireFields<TryView> = {
-  status: shape.countValue.orNull("status", "HTTP or SMTP status of the answer; null without one."),
-  ms: shape.countValue("ms", "Duration in milliseconds."),
-  error: shape.textValue.orNull("error", "Why it failed; null for success."),
+  status: shape.count.orNull("status", "HTTP or SMTP status of the answer; null without one."),
+  ms: shape.count("ms", "Duration in milliseconds."),
+  error: shape.text.orNull("error", "Why it failed; null for success."),
 };
 
-const deliveryTry = shape.objectValue<TryView>("DeliveryAttempt", {
-  at: shape.instantValue("at", "Begin of the try."),
+const deliveryTry = shape.object<TryView>("DeliveryAttempt", {
+  at: shape.instant("at", "Begin of the try."),
   ...RESULT,
   answer: shape.wire(z.string().nullable()).optional(
     "answer",
@@ -77,12 +78,12 @@ const deliveryTry = shape.objectValue<TryView>("DeliveryAttempt", {
   ),
 });
 
-const deliveryValue = shape.objectValue<DeliveryView>("Delivery", {
-  id: shape.idValue("whd")("id", "The same for all tries; receivers recognize repeats by it."),
-  channel: shape.textValue("channel", "Slug of the channel."),
-  channel_type: shape.oneOfValue("ChannelType", CHANNEL_TYPES)("channelType"),
-  event: shape.oneOfValue("MessageEvent", MESSAGE_EVENTS)(({ message }) => message.event),
-  incident_id: shape.idValue("inc").orNull(
+const deliveryValue = shape.object<DeliveryView>("Delivery", {
+  id: shape.id("whd")("id", "The same for all tries; receivers recognize repeats by it."),
+  channel: shape.text("channel", "Slug of the channel."),
+  channel_type: shape.oneOf("ChannelType", CHANNEL_TYPES)("channelType"),
+  event: shape.oneOf("MessageEvent", MESSAGE_EVENTS)(({ message }) => message.event),
+  incident_id: shape.id("inc").orNull(
     ({ message }) => message.incident?.id ?? null,
     "Null for a test.",
   ),
@@ -91,30 +92,34 @@ const deliveryValue = shape.objectValue<DeliveryView>("Delivery", {
     "`dead`: given up; `cancelled`: the channel was deleted or disabled, or the incident was " +
       "resolved before its message was sent.",
   ),
-  attempts: shape.listValue(deliveryTry)(
+  attempts: shape.list(deliveryTry)(
     ({ tries, showsAnswers }) =>
       showsAnswers ? tries : tries.map((each) => ({ ...each, answer: undefined })),
     "Tries in order; of many the first and the latest.",
   ),
-  created_at: shape.instantValue("createdAt"),
-  next_at: shape.instantValue.orNull("nextAt", "Earliest time of the next try; null at the end."),
-  test: shape.booleanValue(({ message }) => message.event === "channel.test"),
+  created_at: shape.instant("createdAt"),
+  next_at: shape.instant.orNull("nextAt", "Earliest time of the next try; null at the end."),
+  test: shape.boolean(({ message }) => message.event === "channel.test"),
 });
 
-const deliveryPage = shape.pageValue("DeliveryPage", "deliveries", deliveryValue);
+const deliveryPage = shape.page("DeliveryPage", "deliveries", deliveryValue);
 
-const testResult = shape.objectValue<DeliveryTry>("ChannelTestResult", {
-  ok: shape.booleanValue(({ error }) => error === null, "True if the receiver took the message."),
+const testResult = shape.object<DeliveryTry>("ChannelTestResult", {
+  ok: shape.boolean(({ error }) => error === null, "True if the receiver took the message."),
   ...RESULT,
 });
 
 const pathFields = { id: idOf("whd").describe("The delivery's id.") };
 
-/** Answers with a delivery; null for an unknown one. */
-function answerDelivery(c: RequestContext, delivery: Delivery | null): Response {
-  const showsAnswers = mayAdmin(c.get("principal"));
-  const known = existing(delivery, NO_SUCH_DELIVERY);
-  return answer(c, 200, deliveryValue.write({ ...known, showsAnswers }));
+/** Declares the part of an endpoint by which it answers with the delivery that its path names. */
+function returnsDelivery(
+  read: (id: string, ...request: HandlerArguments) => Promise<Delivery | null>,
+) {
+  return returns("The delivery.", deliveryValue, async (c, deps, principal) => {
+    const id = existing(idInPath(c, "whd"), NO_SUCH_DELIVERY);
+    const delivery = existing(await read(id, c, deps, principal), NO_SUCH_DELIVERY);
+    return { ...delivery, showsAnswers: mayAdmin(principal) };
+  });
 }
 
 /** Endpoints of deliveries and of channel tests. */
@@ -163,28 +168,22 @@ export const DELIVERY_ENDPOINTS = endpoints("Channels", {
   getDelivery: {
     route: "GET /v1/deliveries/:id",
     access: teamKey("read"),
-    handler: async (c, { deliveries }, { team }) => {
-      const id = existing(idInPath(c, "whd"), NO_SUCH_DELIVERY);
-      return answerDelivery(c, await deliveries.read(team, id));
-    },
+    ...returnsDelivery((id, _, { deliveries }, { team }) => deliveries.read(team, id)),
     summary: "Read a delivery",
     description: "Returns one message to one channel, with every try.",
     pathFields,
-    answers: ok("The delivery.", deliveryValue),
     errors: ["not_found"],
   },
   resendDelivery: {
     route: "POST /v1/deliveries/:id/resend",
     access: teamKey("admin"),
-    handler: async (c, deps, { team }) => {
-      const id = existing(idInPath(c, "whd"), NO_SUCH_DELIVERY);
-      return answerDelivery(c, await deps.deliveries.resend(team, id, madeBy(c, deps)));
-    },
+    ...returnsDelivery((id, c, deps, { team }) =>
+      deps.deliveries.resend(team, id, madeBy(c, deps))
+    ),
     summary: "Send a delivery again",
     description: "Starts the tries of a delivery that has ended again, with the same id. Changes " +
       "nothing while it waits for a try. A test is not sent again.",
     pathFields,
-    answers: ok("The delivery.", deliveryValue),
     errors: ["not_found"],
     idempotency: "none",
   },

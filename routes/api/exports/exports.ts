@@ -18,7 +18,7 @@ import { BrokenOff } from "../../http/paced_streams.ts";
 import { queryOf } from "../../http/query.ts";
 import { paced } from "../../http/rate.ts";
 import { answered, endpoints, textBody } from "../../openapi/describe.ts";
-import { countValue, objectValue, wire } from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 import { exportedRun } from "../runs/run_json.ts";
 import { parseRunsCursor, RUN_FILTERS } from "../runs/run_list.ts";
 
@@ -78,9 +78,9 @@ const COLUMNS: readonly Column[] = [
 export const EXPORT_COLUMNS: readonly string[] = COLUMNS.map(([name]) => name);
 
 /** Last line of NDJSON. */
-export const exportEnd = objectValue<{ readonly runs: number }>("ExportEnd", {
-  end: wire(z.literal(true))(() => true as const),
-  runs: countValue("runs", "Number of lines before this one."),
+export const exportEnd = shape.object<{ readonly runs: number }>("ExportEnd", {
+  end: shape.wire(z.literal(true))(() => true as const),
+  runs: shape.count("runs", "Number of lines before this one."),
 });
 
 /** Writers by format. */

@@ -74,16 +74,16 @@ const AT = "Position of the change in the feed.";
 
 type Kind<Name extends RunChange["kind"]> = Extract<RunChange, { readonly kind: Name }>;
 
-const changed = shape.objectValue<Kind<"changed">>("ChangedRun", {
+const changed = shape.object<Kind<"changed">>("ChangedRun", {
   cursor: at("number", AT),
   run: runRow("row"),
 });
 
-const deleted = shape.objectValue<Kind<"deleted">>("GoneRun", {
+const deleted = shape.object<Kind<"deleted">>("GoneRun", {
   cursor: at("number", AT),
-  deleted: shape.objectValue<Kind<"deleted">>("RunDeletion", {
-    id: shape.idValue("run")("run"),
-    deleted_at: shape.instantValue("deletedAt"),
+  deleted: shape.object<Kind<"deleted">>("RunDeletion", {
+    id: shape.id("run")("run"),
+    deleted_at: shape.instant("deletedAt"),
   })((change) => change),
 });
 
@@ -94,17 +94,14 @@ const change = shape.wire<RunChange>(
 );
 
 /** Response of `GET /v1/changes`. */
-export const changePage = shape.objectValue<ChangePage>("ChangePage", {
-  changes: shape.listValue(change)("changes", "In change order."),
+export const changePage = shape.object<ChangePage>("ChangePage", {
+  changes: shape.list(change)("changes", "In change order."),
   next_cursor: at("next", "Value of `after` for the next page."),
-  has_more: shape.booleanValue(
-    "hasMore",
-    "True if there were more changes at the time of reading.",
-  ),
+  has_more: shape.boolean("hasMore", "True if there were more changes at the time of reading."),
 });
 
 /** Changes that a live stream leaves out. */
-export const skippedChanges = shape.objectValue<{ readonly after: number; readonly upTo: number }>(
+export const skippedChanges = shape.object<{ readonly after: number; readonly upTo: number }>(
   "SkippedChanges",
   {
     after: at("after", "The omitted changes follow this position in the feed."),

@@ -26,7 +26,7 @@ interface CheckAnswer {
   readonly id: string | null;
 }
 
-const rules = shape.listValue(guardRule)(
+const rules = shape.list(guardRule)(
   ({ guard: { pauses, budgets } }: CheckAnswer) => [
     ...pauses.map((pause) => ({ pause })),
     ...budgets.map((verdict) => ({ verdict })),
@@ -44,19 +44,19 @@ function writeRules(answer: CheckAnswer): RawJson | undefined {
   return text;
 }
 
-const checkValue = shape.objectValue<CheckAnswer>("GuardCheck", {
-  decision: shape.oneOfValue("GuardDecision", ["allow", "block"])(({ id }) =>
+const checkValue = shape.object<CheckAnswer>("GuardCheck", {
+  decision: shape.oneOf("GuardDecision", ["allow", "block"])(({ id }) =>
     id === null ? "allow" : "block"
   ),
-  checked_at: shape.instantValue(({ guard }) => guard.atMs),
-  blocked_by: shape.listValue(shape.textValue)(({ guard }) => blockersOf(guard), "Ids of rules."),
-  guard_check_id: shape.idValue("gck").orNull("id", "Null for an `allow`."),
-  stale_as_of: shape.instantValue(
+  checked_at: shape.instant(({ guard }) => guard.atMs),
+  blocked_by: shape.list(shape.text)(({ guard }) => blockersOf(guard), "Ids of rules."),
+  guard_check_id: shape.id("gck").orNull("id", "Null for an `allow`."),
+  stale_as_of: shape.instant(
     ({ guard }) => guard.asOfMs,
     "Everything that was acknowledged before is in the spend.",
   ),
-  active: shape.booleanValue(() => true, "Always true."),
-  inactive_reason: shape.textValue.orNull(() => null, "Always null."),
+  active: shape.boolean(() => true, "Always true."),
+  inactive_reason: shape.text.orNull(() => null, "Always null."),
   rules: { schema: rules.schema, write: writeRules },
 });
 

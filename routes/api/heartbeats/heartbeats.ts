@@ -190,22 +190,22 @@ function hasCost({ opening, parts }: HeartbeatResult): boolean {
 
 const status = shape.wire<HeartbeatStatus>(heartbeatStatus);
 
-const heartbeat = shape.objectValue<HeartbeatResult>("Heartbeat", {
-  id: shape.idValue("run")("id"),
-  agent: shape.textValue(({ opening }) => opening.agent),
+const heartbeat = shape.object<HeartbeatResult>("Heartbeat", {
+  id: shape.id("run")("id"),
+  agent: shape.text(({ opening }) => opening.agent),
   status: status(({ parts }) => heartbeatStatusOf(statusOf(parts))),
-  started_at: shape.instantValue(({ opening }) => opening.startedAt),
-  finished_at: shape.instantValue.orNull(
+  started_at: shape.instant(({ opening }) => opening.startedAt),
+  finished_at: shape.instant.orNull(
     ({ parts }) => parts.closing?.finishedAt,
     "Null after a `start`.",
   ),
-  received_at: shape.instantValue(receivedAtOf),
-  cost_usd: shape.dollarsValue(
+  received_at: shape.instant(receivedAtOf),
+  cost_usd: shape.dollars(
     "cost",
     "The reported cost, else the price of the tokens, else 0. If `POST /v1/runs` opened the run, " +
       "what its events cost.",
   ),
-  duration_ms: shape.integerValue.orNull(
+  duration_ms: shape.integer.orNull(
     ({ opening, parts }) => durationOf(opening, parts.closing),
     "Null after a `start`.",
   ),
@@ -217,21 +217,21 @@ interface PingResult extends HeartbeatResult {
   readonly noMonitor: string | null;
 }
 
-const pinged = shape.objectValue<PingResult>("Ping", {
-  id: shape.idValue("run")("id"),
-  agent: shape.textValue(({ opening }) => opening.agent),
+const pinged = shape.object<PingResult>("Ping", {
+  id: shape.id("run")("id"),
+  agent: shape.text(({ opening }) => opening.agent),
   status: status(({ parts }) => heartbeatStatusOf(statusOf(parts))),
-  received_at: shape.instantValue(receivedAtOf),
+  received_at: shape.instant(receivedAtOf),
   // Left out unless the ping reported a cost or a model, to keep plain responses short.
-  cost_usd: shape.dollarsValue.optional(
+  cost_usd: shape.dollars.optional(
     (result) => hasCost(result) ? result.cost : undefined,
     "Only if the ping has `cost_usd` or `model`, or `POST /v1/runs` opened the run.",
   ),
-  ignored: shape.listValue(shape.textValue).optional(
+  ignored: shape.list(shape.text).optional(
     ({ ignored }) => ignored.length > 0 ? ignored : undefined,
     "Names of unknown parameters, which are ignored. Absent if there are none.",
   ),
-  no_monitor: shape.textValue.optional(
+  no_monitor: shape.text.optional(
     ({ noMonitor }) => noMonitor ?? undefined,
     "Why the ping does not set the monitor that it asks for; one that exists stays as it is. Absent " +
       "if it is created, or is there.",

@@ -11,38 +11,38 @@ import {
 } from "../../../domain/channels/message.ts";
 import * as shape from "../../openapi/wire.ts";
 
-const incidentState = shape.oneOfValue("IncidentState", INCIDENT_STATES);
+const incidentState = shape.oneOf("IncidentState", INCIDENT_STATES);
 
-export const severity = shape.oneOfValue("Severity", SEVERITIES);
+export const severity = shape.oneOf("Severity", SEVERITIES);
 
-const resolvedBy = shape.oneOfValue("IncidentResolvedBy", RESOLVED_BY);
+const resolvedBy = shape.oneOf("IncidentResolvedBy", RESOLVED_BY);
 
 /** An instant that is a text already. */
-const instant = shape.wire<string>(z.string().meta(shape.instantValue.schema.meta() ?? {}), rawOf);
+const instant = shape.wire<string>(z.string().meta(shape.instant.schema.meta() ?? {}), rawOf);
 
 const number = shape.wire<number>(z.number());
 
-const group = shape.objectValue<IncidentGroup>("IncidentGroup", {
-  agent: shape.textValue.optional("agent"),
-  customer: shape.textValue.optional("customer"),
-  feature: shape.textValue.optional("feature"),
-  model: shape.textValue.optional("model", "As `provider/model`."),
-  budget: shape.textValue.optional("budget", "Slug of a budget, beside the one that spent it."),
+const group = shape.object<IncidentGroup>("IncidentGroup", {
+  agent: shape.text.optional("agent"),
+  customer: shape.text.optional("customer"),
+  feature: shape.text.optional("feature"),
+  model: shape.text.optional("model", "As `provider/model`."),
+  budget: shape.text.optional("budget", "Slug of a budget, beside the one that spent it."),
 }, "The group of the rule that it is about: one of these, or none.");
 
-const acknowledgement = shape.objectValue<NonNullable<IncidentJson["acknowledged"]>>(
+const acknowledgement = shape.object<NonNullable<IncidentJson["acknowledged"]>>(
   "Acknowledgement",
   {
-    by: shape.textValue("by", "Id of the credential."),
+    by: shape.text("by", "Id of the credential."),
     at: instant("at"),
-    note: shape.textValue.orNull("note"),
+    note: shape.text.orNull("note"),
   },
 );
 
 const INCIDENT: shape.WireFields<IncidentJson> = {
-  id: shape.idValue("inc")("id"),
-  rule: shape.textValue("rule", "Slug of the rule that opened it."),
-  kind: shape.textValue("kind", "Kind of the rule."),
+  id: shape.id("inc")("id"),
+  rule: shape.text("rule", "Slug of the rule that opened it."),
+  kind: shape.text("kind", "Kind of the rule."),
   severity: severity("severity"),
   state: incidentState("state"),
   group: group("group"),
@@ -53,24 +53,21 @@ const INCIDENT: shape.WireFields<IncidentJson> = {
     "`condition`: good outcomes; `quiet`: nothing for a day; `hand`: a user; `rule`: it was " +
       "changed, disabled or deleted; `paused`: the monitor was.",
   ),
-  duration_seconds: shape.countValue.orNull("duration_seconds", "Null while it is not resolved."),
-  count: shape.countValue("count", "Bad outcomes so far."),
+  duration_seconds: shape.count.orNull("duration_seconds", "Null while it is not resolved."),
+  count: shape.count("count", "Bad outcomes so far."),
   value: number.orNull("value", "Measured value of the latest one; null for none."),
   threshold: number.orNull("threshold", "Value of the rule that it is compared with."),
-  message: shape.textValue("message", "One sentence for people."),
-  run_ids: shape.listValue(shape.idValue("run"))(
-    "run_ids",
-    "Newest runs, newest first, 20 at most.",
-  ),
-  silenced: shape.booleanValue("silenced", "True if a silence holds its messages back."),
+  message: shape.text("message", "One sentence for people."),
+  run_ids: shape.list(shape.id("run"))("run_ids", "Newest runs, newest first, 20 at most."),
+  silenced: shape.boolean("silenced", "True if a silence holds its messages back."),
   acknowledged: acknowledgement.orNull("acknowledged", "Null without an acknowledgement."),
-  url: shape.textValue.orNull("url", "Its page; null without `RUNLEDGER_PUBLIC_URL`."),
+  url: shape.text.orNull("url", "Its page; null without `RUNLEDGER_PUBLIC_URL`."),
 };
 
 /** An incident in lists. */
-const incidentRow = shape.objectValue<IncidentJson>("Incident", INCIDENT);
+const incidentRow = shape.object<IncidentJson>("Incident", INCIDENT);
 
-export const incidentPage = shape.pageValue("IncidentPage", "incidents", incidentRow);
+export const incidentPage = shape.page("IncidentPage", "incidents", incidentRow);
 
 const TIMELINE_EVENTS = [
   "opened",
@@ -85,13 +82,13 @@ const TIMELINE_EVENTS = [
 /** A text that may be null. */
 const nullableText = shape.wire(z.string().nullable());
 
-const timelineEntry = shape.objectValue<TimelineEntry>("TimelineEntry", {
-  at: shape.instantValue("at"),
-  what: shape.oneOfValue<TimelineEntry["what"]>("TimelineEvent", TIMELINE_EVENTS)(
+const timelineEntry = shape.object<TimelineEntry>("TimelineEntry", {
+  at: shape.instant("at"),
+  what: shape.oneOf<TimelineEntry["what"]>("TimelineEvent", TIMELINE_EVENTS)(
     "what",
     "`silenced`: messages were held back; `left_out`: entries that are not kept.",
   ),
-  count: shape.countValue.optional(
+  count: shape.count.optional(
     (entry) => entry.what === "opened" ? entry.count : undefined,
     "Outcomes that opened it.",
   ),
@@ -99,7 +96,7 @@ const timelineEntry = shape.objectValue<TimelineEntry>("TimelineEntry", {
     (entry) => entry.what === "repeated" ? entry.run : undefined,
     "The run of one more bad outcome; null for one without a run.",
   ),
-  channels: shape.listValue(shape.textValue).optional(
+  channels: shape.list(shape.text).optional(
     (entry) => "channels" in entry ? entry.channels : undefined,
     "Slugs of the channels of the messages.",
   ),
@@ -111,7 +108,7 @@ const timelineEntry = shape.objectValue<TimelineEntry>("TimelineEntry", {
     "Id of the credential of a change by hand.",
   ),
   note: nullableText.optional((entry) => "note" in entry ? entry.note : undefined),
-  entries: shape.countValue.optional(
+  entries: shape.count.optional(
     (entry) => entry.what === "left_out" ? entry.entries : undefined,
     "Number of entries that were left out.",
   ),
@@ -122,9 +119,9 @@ interface IncidentDetail extends IncidentJson {
   readonly timeline: readonly TimelineEntry[];
 }
 
-export const incidentValue = shape.objectValue<IncidentDetail>("IncidentDetail", {
+export const incidentValue = shape.object<IncidentDetail>("IncidentDetail", {
   ...INCIDENT,
-  timeline: shape.listValue(timelineEntry)(
+  timeline: shape.list(timelineEntry)(
     "timeline",
     "What happened, oldest first; of more than 200 entries the first and the latest.",
   ),

@@ -1,7 +1,6 @@
 /** Endpoints of incidents: `/v1/incidents`. */
 import { z } from "zod";
 import {
-  type Incident,
   INCIDENTS_PER_PAGE,
   type IncidentsQuery,
   noteBody,
@@ -15,15 +14,13 @@ import { instantText } from "../../../domain/core/fields.ts";
 import { Query } from "../../../domain/core/query.ts";
 import { isAgent } from "../../../domain/core/rules.ts";
 import { teamKey } from "../../http/access.ts";
-import type { Handler } from "../../http/admission.ts";
-import { answer } from "../../http/answer.ts";
-import { type AppDeps, madeBy, type RequestContext } from "../../http/context.ts";
+import { madeBy } from "../../http/context.ts";
 import { idInPath, parseTimeCursor, queryOf, timeCursor } from "../../http/query.ts";
-import { endpoints, ok } from "../../openapi/describe.ts";
+import { endpoints } from "../../openapi/describe.ts";
 import { idOf, slug } from "../../openapi/fields.ts";
 import { configSlug } from "../objects.ts";
 import { incidentDetail, incidentPage, incidentValue, severity } from "./incident_json.ts";
-import { listOf } from "../list.ts";
+import { listOf, returns } from "../answers.ts";
 
 /** The same error for an unknown incident and one of another team. */
 export const NO_SUCH_INCIDENT = notFound("No such incident: list the incidents for their ids");
@@ -57,24 +54,14 @@ const FILTERS = {
     .describe("End of the range of openings, exclusive; not before `from`."),
 };
 
-/** Answers with an incident; null for an unknown one. */
-function answerIncident(
-  c: RequestContext,
-  { publicUrl }: AppDeps,
-  incident: Incident | null,
-): Response {
-  const known = existing(incident, NO_SUCH_INCIDENT);
-  return answer(c, 200, incidentValue.write(incidentDetail(known, publicUrl)));
-}
-
-/** Creates the handler of a change by hand. */
-function byHand(change: "acknowledge" | "resolve"): Handler {
-  return async (c, deps, { team }) => {
+/** Declares the part of an endpoint by which it makes a change by hand. */
+function changes(description: string, change: "acknowledge" | "resolve") {
+  return returns(description, incidentValue, async (c, deps, { team }) => {
     const note = parseNote(c.get("body"));
     const id = existing(idInPath(c, "inc"), NO_SUCH_INCIDENT);
     const incident = await deps.incidents[change](team, id, note, madeBy(c, deps));
-    return answerIncident(c, deps, incident);
-  };
+    return incidentDetail(existing(incident, NO_SUCH_INCIDENT), deps.publicUrl);
+  });
 }
 
 export const INCIDENT_ENDPOINTS = endpoints("Alerts", {
@@ -93,27 +80,25 @@ export const INCIDENT_ENDPOINTS = endpoints("Alerts", {
   getIncident: {
     route: "GET /v1/incidents/:id",
     access: teamKey("read"),
-    handler: async (c, deps, { team }) => {
+    ...returns("The incident.", incidentValue, async (c, { incidents, publicUrl }, { team }) => {
       const id = existing(idInPath(c, "inc"), NO_SUCH_INCIDENT);
-      return answerIncident(c, deps, await deps.incidents.read(team, id));
-    },
+      return incidentDetail(existing(await incidents.read(team, id), NO_SUCH_INCIDENT), publicUrl);
+    }),
     summary: "Read an incident",
     description: "Returns an incident with its timeline.",
     pathFields,
-    answers: ok("The incident.", incidentValue),
     errors: ["not_found"],
   },
   acknowledgeIncident: {
     route: "POST /v1/incidents/:id/ack",
     access: teamKey("admin"),
     mayLackBody: true,
-    handler: byHand("acknowledge"),
+    ...changes("The acknowledged incident.", "acknowledge"),
     summary: "Acknowledge an incident",
     description: "Says that a user takes care of it: messages about it are not repeated, and " +
       "PagerDuty is notified. The body may be empty. Changes nothing if it is acknowledged or resolved.",
     pathFields,
     body: noteBody.meta({ id: "NoteRequest" }),
-    answers: ok("The acknowledged incident.", incidentValue),
     errors: ["not_found"],
     idempotency: "target",
   },
@@ -121,13 +106,12 @@ export const INCIDENT_ENDPOINTS = endpoints("Alerts", {
     route: "POST /v1/incidents/:id/resolve",
     access: teamKey("admin"),
     mayLackBody: true,
-    handler: byHand("resolve"),
+    ...changes("The resolved incident.", "resolve"),
     summary: "Resolve an incident",
     description: "Ends it by hand. The next bad outcome may open the next incident. The body may " +
       "be empty. Changes nothing if it is resolved.",
     pathFields,
     body: noteBody.meta({ id: "NoteRequest" }),
-    answers: ok("The resolved incident.", incidentValue),
     errors: ["not_found"],
     idempotency: "target",
   },

@@ -15,8 +15,8 @@ import {
 import type { Picodollars } from "../../../domain/pricing/money.ts";
 import type { JudgeState } from "../../../kv/judges/judge_states.ts";
 import { teamKey } from "../../http/access.ts";
-import { answer } from "../../http/answer.ts";
-import { endpoints, ok } from "../../openapi/describe.ts";
+import { endpoints } from "../../openapi/describe.ts";
+import { returns } from "../answers.ts";
 import { JUDGE_RESULT } from "../runs/run_json.ts";
 import { NO_SUCH_RUN } from "../runs/runs.ts";
 import { objectEndpoints, settingsFields, type ShownObject } from "../objects.ts";
@@ -33,19 +33,19 @@ const OBJECTS = objectEndpoints<JudgeSettings, JudgeSettings, JudgeState>({
   fields: {
     ...settingsFields(JUDGES),
     day: shape.wire<string>(z.iso.date())(({ account }) => account.day, "Current UTC day."),
-    spent_usd: shape.dollarsValue(({ account }) => account.spent, "Spent on that day."),
-    held_usd: shape.dollarsValue(
+    spent_usd: shape.dollars(({ account }) => account.spent, "Spent on that day."),
+    held_usd: shape.dollars(
       ({ account }) => heldAmount(account),
       "Worst case of the calls of that day that are under way, or whose answer was lost.",
     ),
-    blocked_reason: shape.textValue.orNull(
+    blocked_reason: shape.text.orNull(
       (row) => blockOf(row)?.reason,
       "Why it makes no calls; null if it makes them, or is disabled. `no_connection`: this service " +
         "lacks its connection, and its runs wait. `unpriced`, `too_dear`, `budget`: its runs are " +
         "skipped. Any other, such as `http_401`: it makes one call in 10 minutes, and a change of " +
         "the judge unblocks it.",
     ),
-    blocked_since: shape.instantValue.orNull(
+    blocked_since: shape.instant.orNull(
       (row) => blockOf(row)?.since,
       "Null if it makes calls, or if the time is not known.",
     ),
@@ -59,27 +59,24 @@ const OBJECTS = objectEndpoints<JudgeSettings, JudgeSettings, JudgeState>({
   },
 });
 
-const triedRun = shape.objectValue<TriedRun>("TriedRun", {
-  run_id: shape.idValue("run")("run"),
+const triedRun = shape.object<TriedRun>("TriedRun", {
+  run_id: shape.id("run")("run"),
   ...JUDGE_RESULT,
-  cost_max_usd: shape.dollarsValue.orNull(
+  cost_max_usd: shape.dollars.orNull(
     "costMax",
     "The most that its call can cost; null for a run that is skipped.",
   ),
 });
 
 /** Response of `POST /v1/judges/try`. */
-const trialValue = shape.objectValue<JudgeTrialResult>("JudgeTrial", {
-  runs: shape.listValue(triedRun)("runs", "The runs, newest first or as named."),
-  cost_max_usd: shape.dollarsValue(
+const trialValue = shape.object<JudgeTrialResult>("JudgeTrial", {
+  runs: shape.list(triedRun)("runs", "The runs, newest first or as named."),
+  cost_max_usd: shape.dollars(
     ({ runs }) => sum(runs.map(({ costMax }) => costMax ?? 0n)),
     "The most that all calls can cost.",
   ),
-  cost_usd: shape.dollarsValue(
-    ({ runs }) => sum(runs.map(({ cost }) => cost)),
-    "Cost of the calls.",
-  ),
-  left_usd: shape.dollarsValue("left", "What the judge may still spend on this UTC day."),
+  cost_usd: shape.dollars(({ runs }) => sum(runs.map(({ cost }) => cost)), "Cost of the calls."),
+  left_usd: shape.dollars("left", "What the judge may still spend on this UTC day."),
 });
 
 function sum(amounts: readonly Picodollars[]): Picodollars {
@@ -93,18 +90,16 @@ export const JUDGE_ENDPOINTS = [
     tryJudge: {
       route: "POST /v1/judges/try",
       access: teamKey("admin"),
-      handler: async (c, { judgeTrials }) => {
+      ...returns("The results.", trialValue, async (c, { judgeTrials }, { team }) => {
         const trial = parseJudgeTrial(c.get("body"));
-        const result = await judgeTrials.try(c.get("principal").team, trial);
-        return answer(c, 200, trialValue.write(existing(result, NO_SUCH_RUN)));
-      },
+        return existing(await judgeTrials.try(team, trial), NO_SUCH_RUN);
+      }),
       summary: "Try a judge",
       description: "Judges stored runs and stores no result on them. The calls are paid from the " +
         "judge's cap and are in the ledger. With `estimate` it calls no model. It takes " +
         `${JUDGE_TRIAL.msMax / 1_000} s at most and repeats nothing: a call that has not ended ` +
         `then is \`${TRIAL_ENDED}\` and costs its worst case.`,
       body: judgeTrialBody.meta({ id: "JudgeTrialRequest" }),
-      answers: ok("The results.", trialValue),
       errors: ["missing_field", "not_found"],
       idempotency: "none",
     },

@@ -24,10 +24,10 @@ import { answer } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor, queryOf } from "../../http/query.ts";
 import { z } from "zod";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
-import { created, endpoints, ok } from "../../openapi/describe.ts";
+import { created, endpoints } from "../../openapi/describe.ts";
 import { idOf, slug } from "../../openapi/fields.ts";
 import * as shape from "../../openapi/wire.ts";
-import { listOf } from "../list.ts";
+import { listOf, returns } from "../answers.ts";
 
 /** Creates a team's credential from the body, and returns its secret, which is shown only once. */
 export async function answerNewKey(
@@ -68,38 +68,35 @@ export const newCredentialBody = keyBody.meta({
 });
 
 const FIELDS: shape.WireFields<CredentialRecord> = {
-  id: shape.idValue("key")("id"),
-  kind: shape.oneOfValue("CredentialKind", ["api_key", "ping_token"])(({ grant }) => grant.kind),
-  name: shape.textValue("name"),
-  scopes: shape.listValue(shape.oneOfValue("Scope", SCOPES)).optional(
+  id: shape.id("key")("id"),
+  kind: shape.oneOf("CredentialKind", ["api_key", "ping_token"])(({ grant }) => grant.kind),
+  name: shape.text("name"),
+  scopes: shape.list(shape.oneOf("Scope", SCOPES)).optional(
     ({ grant }) => grant.kind === "api_key" ? grant.scopes : undefined,
     "Team keys only.",
   ),
-  agent: shape.textValue.optional(
+  agent: shape.text.optional(
     ({ grant }) => grant.kind === "ping_token" ? grant.agent : undefined,
     "Ping tokens only.",
   ),
-  created_at: shape.instantValue("createdAt"),
-  revoked_at: shape.instantValue.orNull("revokedAt", "Null unless revoked."),
-  ends_at: shape.instantValue.orNull(
-    "endsAt",
-    "When a rotated credential stops working; else null.",
-  ),
-  replaced_by: shape.idValue("key").orNull("replacedBy"),
-  replaces: shape.idValue("key").orNull("replaces"),
+  created_at: shape.instant("createdAt"),
+  revoked_at: shape.instant.orNull("revokedAt", "Null unless revoked."),
+  ends_at: shape.instant.orNull("endsAt", "When a rotated credential stops working; else null."),
+  replaced_by: shape.id("key").orNull("replacedBy"),
+  replaces: shape.id("key").orNull("replaces"),
 };
 
-const key = shape.objectValue("Credential", FIELDS);
+const key = shape.object("Credential", FIELDS);
 
-const listedKey = shape.objectValue<ListedCredential>("ListedCredential", {
+const listedKey = shape.object<ListedCredential>("ListedCredential", {
   ...FIELDS,
-  last_used_at: shape.instantValue.orNull(
+  last_used_at: shape.instant.orNull(
     "lastUsedAt",
     "Exact in the process that served the request, up to an hour old in others.",
   ),
 });
 
-const keyPage = shape.pageValue("CredentialPage", "keys", listedKey);
+const keyPage = shape.page("CredentialPage", "keys", listedKey);
 
 /** The caller of a request. */
 interface Caller {
@@ -108,11 +105,11 @@ interface Caller {
   readonly record: ListedCredential;
 }
 
-const caller = shape.objectValue<Caller>("Caller", {
-  region: shape.oneOfValue("Region", REGIONS)("region"),
-  team: shape.objectValue<Team>("CallerTeam", {
-    id: shape.textValue("id"),
-    name: shape.textValue("name"),
+const caller = shape.object<Caller>("Caller", {
+  region: shape.oneOf("Region", REGIONS)("region"),
+  team: shape.object<Team>("CallerTeam", {
+    id: shape.text("id"),
+    name: shape.text("name"),
     tier: shape.wire<Team["tier"]>(tier)("tier", "The plan."),
   })("team"),
   key: listedKey("record"),
@@ -120,7 +117,7 @@ const caller = shape.objectValue<Caller>("Caller", {
 
 const secret = z.string().meta({ pattern: "^(apk|ping)_(eu|us)_[0-9a-f]{32}$" });
 
-export const newKey = shape.objectValue<CredentialRecord & { readonly secret: string }>(
+export const newKey = shape.object<CredentialRecord & { readonly secret: string }>(
   "NewCredential",
   { ...FIELDS, secret: shape.wire(secret)("secret", "Returned only once.") },
 );
@@ -129,14 +126,17 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
   getMe: {
     route: "GET /v1/me",
     access: ANY_OF_TEAM,
-    handler: async (c, { credentials, region }, { team, credentialId }) => {
-      const record = existing(await credentials.read(team, credentialId), INVALID_CREDENTIAL);
-      return answer(c, 200, caller.write({ region, team, record }));
-    },
+    ...returns(
+      "The caller.",
+      caller,
+      async (_, { credentials, region }, { team, credentialId }) => {
+        const record = existing(await credentials.read(team, credentialId), INVALID_CREDENTIAL);
+        return { region, team, record };
+      },
+    ),
     summary: "Read who is calling",
     description: "Returns the team, the plan and the region of the credential that the request " +
       "was sent with, and what the credential may do. Any team key and any ping token may call it.",
-    answers: ok("The caller.", caller),
   },
   createKey: {
     route: "POST /v1/keys",
@@ -187,15 +187,15 @@ export const KEY_ENDPOINTS = endpoints("Credentials", {
   revokeKey: {
     route: "DELETE /v1/keys/:id",
     access: teamKey("admin"),
-    handler: async (c, { credentials }, { team, credentialId }) => {
+    ...returns("The revoked credential.", key, async (c, { credentials }, principal) => {
+      const { team, credentialId } = principal;
       const record = await credentials.revoke(team, c.req.param("id") ?? "", credentialId);
-      return answer(c, 200, key.write(existing(record, NO_SUCH_KEY)));
-    },
+      return existing(record, NO_SUCH_KEY);
+    }),
     summary: "Revoke a credential",
     description: "The credential stops working immediately in this process and within 10 seconds " +
       "in others. A repeat changes nothing.",
     pathFields: { id: idOf("key").describe("The credential's id.") },
-    answers: ok("The revoked credential.", key),
     errors: ["not_found"],
     idempotency: "target",
   },

@@ -1,6 +1,6 @@
 /** JSON of monitors, their flips and proposals in responses. */
 import { z } from "zod";
-import { type RawJson, rawOf } from "../../../domain/core/raw_json.ts";
+import { rawOf } from "../../../domain/core/raw_json.ts";
 import { uptimeOf } from "../../../domain/monitors/flips.ts";
 import {
   deadlinesOf,
@@ -45,7 +45,7 @@ const UPTIME_DAYS = 30;
 
 const schedule = shape.wire<Schedule>(
   z.union([
-    z.object({ every_seconds: shape.countValue.schema }).meta({ id: "PeriodSchedule" }),
+    z.object({ every_seconds: shape.count.schema }).meta({ id: "PeriodSchedule" }),
     z.object({ cron: z.string(), tz: z.string() }).meta({ id: "CronSchedule" }),
   ]).meta({
     id: "MonitorSchedule",
@@ -54,7 +54,7 @@ const schedule = shape.wire<Schedule>(
   (schedule) => rawOf(scheduleFieldsOf(schedule)),
 );
 
-const state = shape.oneOfValue("MonitorState", MONITOR_STATES);
+const state = shape.oneOf("MonitorState", MONITOR_STATES);
 
 /** A fraction of 1 with 4 decimals, rounded down: only no downtime at all is 1. */
 const fraction = shape.wire<number>(
@@ -64,11 +64,11 @@ const fraction = shape.wire<number>(
 
 /** The part of a monitor that a team sets. */
 const SETTINGS = {
-  agent: shape.textValue<Monitor>("agent", "The agent's slug."),
-  id: shape.idValue("mon")<Monitor>("id"),
-  version: shape.countValue<Monitor>("version", "Number of the settings' version, from 1."),
+  agent: shape.text<Monitor>("agent", "The agent's slug."),
+  id: shape.id("mon")<Monitor>("id"),
+  version: shape.count<Monitor>("version", "Number of the settings' version, from 1."),
   schedule: schedule<Monitor>(({ settings }) => settings.schedule),
-  grace_seconds: shape.countValue<Monitor>(({ settings }) => settings.graceSeconds),
+  grace_seconds: shape.count<Monitor>(({ settings }) => settings.graceSeconds),
   ...of(
     settingsFields(
       MONITORS,
@@ -79,18 +79,18 @@ const SETTINGS = {
     ),
     ({ settings }: Monitor) => ({ fields: MONITORS.fieldsOf(settings) }),
   ),
-  words: shape.textValue<Monitor>(
+  words: shape.text<Monitor>(
     ({ settings }) => scheduleWords(settings.schedule),
     "The schedule in words.",
   ),
-  created_at: shape.instantValue<Monitor>("createdAt"),
-  updated_at: shape.instantValue<Monitor>("updatedAt", "Last change of the settings."),
-  updated_by: shape.textValue<Monitor>("updatedBy", "Id of the credential that made it."),
+  created_at: shape.instant<Monitor>("createdAt"),
+  updated_at: shape.instant<Monitor>("updatedAt", "Last change of the settings."),
+  updated_by: shape.text<Monitor>("updatedBy", "Id of the credential that made it."),
 };
 
-const pause = shape.objectValue<MonitorPause>("MonitorPause", {
-  until: shape.instantValue.orNull("untilMs", "Null: until it is resumed, or a run succeeds."),
-  sticky: shape.booleanValue("isSticky", "True if a successful run does not end it."),
+const pause = shape.object<MonitorPause>("MonitorPause", {
+  until: shape.instant.orNull("untilMs", "Null: until it is resumed, or a run succeeds."),
+  sticky: shape.boolean("isSticky", "True if a successful run does not end it."),
 });
 
 /** A monitor with what blocks the runs of its agent. */
@@ -109,60 +109,60 @@ export async function monitorRows(
   return records.map((record, i) => ({ ...record, blockedBy: blockers[i] ?? null }));
 }
 
-/** Writes one monitor. */
-export async function monitorJson(
+/** Adds what blocks the runs of the agent of a monitor. */
+export async function monitorRow(
   deps: Pick<AppDeps, "guard">,
   team: Pick<Team, "id">,
   record: MonitorRecord,
-): Promise<RawJson> {
-  const [row] = await monitorRows(deps, team, [record]) as [MonitorRow];
-  return monitorValue.write(row);
+): Promise<MonitorRow> {
+  const [row] = await monitorRows(deps, team, [record]);
+  return row as MonitorRow;
 }
 
 /** The settings and the state of a monitor. */
 const RECORD = {
   ...of(SETTINGS, ({ monitor }: MonitorRow) => monitor),
   state: state<MonitorRow>(({ monitor }) => monitor.state),
-  since: shape.instantValue<MonitorRow>(
+  since: shape.instant<MonitorRow>(
     ({ monitor }) => monitor.since,
     "Instant of the change to this state.",
   ),
   pause: pause.orNull<MonitorRow>(({ monitor }) => monitor.pause),
-  running: shape.countValue<MonitorRow>("running", "Open runs of the agent."),
-  failing: shape.countValue<MonitorRow>(
+  running: shape.count<MonitorRow>("running", "Open runs of the agent."),
+  failing: shape.count<MonitorRow>(
     ({ monitor }) => failuresInRow(monitor),
     "Failures since the last success.",
   ),
-  last_arrival_at: shape.instantValue.orNull<MonitorRow>(
+  last_arrival_at: shape.instant.orNull<MonitorRow>(
     ({ monitor }) => monitor.lastArrivalAt,
     "Latest close that counts, by arrival.",
   ),
-  last_ok_at: shape.instantValue.orNull<MonitorRow>(({ monitor }) => monitor.lastOkAt),
-  expected_at: shape.instantValue.orNull<MonitorRow>(
+  last_ok_at: shape.instant.orNull<MonitorRow>(({ monitor }) => monitor.lastOkAt),
+  expected_at: shape.instant.orNull<MonitorRow>(
     ({ monitor }) => deadlinesOf(monitor).expectedAt,
     "Null while no run is expected.",
   ),
-  down_after: shape.instantValue.orNull<MonitorRow>(
+  down_after: shape.instant.orNull<MonitorRow>(
     ({ monitor }) => deadlinesOf(monitor).downAfter,
     "`expected_at` and the grace.",
   ),
-  blocked_by: shape.textValue.orNull<MonitorRow>(
+  blocked_by: shape.text.orNull<MonitorRow>(
     "blockedBy",
     "Id of the worst pause or hard budget of the agent or the team that blocks it. Null: none does.",
   ),
 };
 
 /** A monitor with its state. */
-export const monitorValue = shape.objectValue<MonitorRow>("Monitor", RECORD);
+export const monitorValue = shape.object<MonitorRow>("Monitor", RECORD);
 
 /** A monitor that is deleted: its settings. */
-export const deletedMonitorValue = shape.objectValue<Monitor>("DeletedMonitor", SETTINGS);
+export const deletedMonitorValue = shape.object<Monitor>("DeletedMonitor", SETTINGS);
 
 /** Settings that fit the latest runs. */
-export const proposalValue = shape.objectValue<MonitorProposal>("MonitorProposal", {
+export const proposalValue = shape.object<MonitorProposal>("MonitorProposal", {
   schedule: schedule("schedule"),
-  grace_seconds: shape.countValue("graceSeconds"),
-  from_runs: shape.countValue("fromRuns", "Number of runs that it is derived from."),
+  grace_seconds: shape.count("graceSeconds"),
+  from_runs: shape.count("fromRuns", "Number of runs that it is derived from."),
   hits: fraction("hits", "Fraction of the gaps between them that it explains."),
 });
 
@@ -175,10 +175,10 @@ interface MonitorDetail {
   readonly nowMs: number;
 }
 
-export const monitorDetailValue = shape.objectValue<MonitorDetail>("MonitorDetail", {
+export const monitorDetailValue = shape.object<MonitorDetail>("MonitorDetail", {
   ...of(RECORD, ({ record }: MonitorDetail) => record),
   // Evaluating a cron line takes too long for each row of a list.
-  next: shape.listValue(shape.instantValue)<MonitorDetail>(
+  next: shape.list(shape.instant)<MonitorDetail>(
     ({ record: { monitor } }) => nextOf(monitor),
     `The next ${NEXT_COUNT} instants, if each run comes in time; the first is \`expected_at\`.`,
   ),
@@ -193,21 +193,18 @@ export const monitorDetailValue = shape.objectValue<MonitorDetail>("MonitorDetai
   ),
 });
 
-export const monitorPage = shape.pageValue("MonitorPage", "monitors", monitorValue);
+export const monitorPage = shape.page("MonitorPage", "monitors", monitorValue);
 
-const flip = shape.objectValue<Flip>("MonitorFlip", {
-  at: shape.instantValue("at", "Instant of the deadline or arrival that caused it."),
-  until: shape.instantValue.orNull(
-    "until",
-    "End of a time in which nothing was judged; else null.",
-  ),
+const flip = shape.object<Flip>("MonitorFlip", {
+  at: shape.instant("at", "Instant of the deadline or arrival that caused it."),
+  until: shape.instant.orNull("until", "End of a time in which nothing was judged; else null."),
   from: state.orNull("from", "Null when the monitor was created."),
-  to: shape.oneOfValue("MonitorFlipState", [...MONITOR_STATES, "unknown"])("to"),
-  reason: shape.oneOfValue("MonitorFlipReason", FLIP_REASONS)("reason"),
-  run_id: shape.idValue("run").orNull("run", "The run that caused it."),
+  to: shape.oneOf("MonitorFlipState", [...MONITOR_STATES, "unknown"])("to"),
+  reason: shape.oneOf("MonitorFlipReason", FLIP_REASONS)("reason"),
+  run_id: shape.id("run").orNull("run", "The run that caused it."),
 });
 
-export const flipPage = shape.pageValue("MonitorFlipPage", "flips", flip);
+export const flipPage = shape.page("MonitorFlipPage", "flips", flip);
 
 /** Returns the start of the time that the uptime covers. */
 export function uptimeFrom(nowMs: number): number {

@@ -9,20 +9,18 @@ import {
   type MonitorsQuery,
 } from "../../../domain/monitors/row.ts";
 import { teamKey } from "../../http/access.ts";
-import type { Handler } from "../../http/admission.ts";
-import { answer, answerWrite } from "../../http/answer.ts";
+import { answerWrite } from "../../http/answer.ts";
 import { madeBy, type RequestContext } from "../../http/context.ts";
 import { decodeCursor, encodeCursor, nameInPath, queryOf } from "../../http/query.ts";
-import { endpoints, ok, written } from "../../openapi/describe.ts";
+import { endpoints, written } from "../../openapi/describe.ts";
 import { RANGE, slug } from "../../openapi/fields.ts";
 import { NO_SUCH_AGENT } from "../agents/agents.ts";
 import {
   deletedMonitorValue,
   flipPage,
   monitorDetailValue,
-  monitorJson,
   monitorPage,
-  type MonitorRow,
+  monitorRow,
   monitorRows,
   monitorValue,
   parseZone,
@@ -31,7 +29,7 @@ import {
 } from "./monitor_json.ts";
 import { Query } from "../../../domain/core/query.ts";
 import { isAgent } from "../../../domain/core/rules.ts";
-import { listOf } from "../list.ts";
+import { listOf, returns } from "../answers.ts";
 
 /** The same error for an agent without a monitor, an unknown agent, and an agent of another team. */
 export const NO_SUCH_MONITOR = notFound(
@@ -67,27 +65,13 @@ function parseFlipsQuery(text: string): FlipsQuery {
   return { ...page, fromMs, toMs };
 }
 
+const DELETED = "The settings of the deleted monitor.";
+
 /** Flips that the uptime is computed from; of more only the latest count. */
 const UPTIME_FLIPS_MAX = 1_000;
 
 const pathFields = {
   slug: slug().describe("The agent's slug, percent-encoded: `a/b` is `a%2Fb`."),
-};
-
-const getMonitor: Handler = async (c, deps, { team }) => {
-  const tz = parseZone(queryOf(c));
-  const { monitors, environment } = deps;
-  const agent = agentInPath(c, NO_SUCH_MONITOR);
-  const record = existing(await monitors.read(team, agent), NO_SUCH_MONITOR);
-  const nowMs = environment.now();
-  const fromMs = uptimeFrom(nowMs);
-  const [flips, proposal] = await Promise.all([
-    monitors.flipsOf(team, [agent], fromMs, UPTIME_FLIPS_MAX),
-    monitors.proposal(team, agent, tz),
-  ]);
-  const [row] = await monitorRows(deps, team, [record]) as [MonitorRow];
-  const detail = { record: row, flips: flips.get(agent) ?? [], proposal, nowMs };
-  return answer(c, 200, monitorDetailValue.write(detail));
 };
 
 export const MONITOR_ENDPOINTS = endpoints("Monitors", {
@@ -99,7 +83,8 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
       const agent = agentInPath(c, NO_SUCH_AGENT);
       const stored = await deps.monitors.put(team, agent, settings, version, madeBy(c, deps));
       const put = existing(stored, NO_SUCH_AGENT);
-      return answerWrite(c, put.kind, await monitorJson(deps, team, put.record), null);
+      const row = await monitorRow(deps, team, put.record);
+      return answerWrite(c, put.kind, monitorValue.write(row), null);
     },
     summary: "Set the monitor of an agent",
     description: "Creates the monitor of an agent, or replaces all its settings: fields that are " +
@@ -115,28 +100,37 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
   getMonitor: {
     route: "GET /v1/agents/:slug/monitor",
     access: teamKey("read"),
-    handler: getMonitor,
+    ...returns("The monitor.", monitorDetailValue, async (c, deps, { team }) => {
+      const { monitors, environment } = deps;
+      const tz = parseZone(queryOf(c));
+      const agent = agentInPath(c, NO_SUCH_MONITOR);
+      const record = existing(await monitors.read(team, agent), NO_SUCH_MONITOR);
+      const nowMs = environment.now();
+      const [flips, proposal] = await Promise.all([
+        monitors.flipsOf(team, [agent], uptimeFrom(nowMs), UPTIME_FLIPS_MAX),
+        monitors.proposal(team, agent, tz),
+      ]);
+      const row = await monitorRow(deps, team, record);
+      return { record: row, flips: flips.get(agent) ?? [], proposal, nowMs };
+    }),
     summary: "Read the monitor of an agent",
     description: "Returns the settings and the state, the uptime, and a proposal of settings. An " +
       "agent without a monitor returns 404, as an unknown one does.",
     pathFields,
     query: { tz: zone },
-    answers: ok("The monitor.", monitorDetailValue),
     errors: ["not_found"],
   },
   deleteMonitor: {
     route: "DELETE /v1/agents/:slug/monitor",
     access: teamKey("admin"),
-    handler: async (c, deps, { team }) => {
+    ...returns(DELETED, deletedMonitorValue, async (c, deps, { team }) => {
       const agent = agentInPath(c, NO_SUCH_MONITOR);
-      const removed = await deps.monitors.remove(team, agent, madeBy(c, deps));
-      return answer(c, 200, deletedMonitorValue.write(existing(removed, NO_SUCH_MONITOR)));
-    },
+      return existing(await deps.monitors.remove(team, agent, madeBy(c, deps)), NO_SUCH_MONITOR);
+    }),
     summary: "Delete the monitor of an agent",
     description: "Deletes the monitor and its flips. A repeat returns 404. A ping with `every` " +
       "or `cron` creates a new one.",
     pathFields,
-    answers: ok("The settings of the deleted monitor.", deletedMonitorValue),
     errors: ["not_found"],
     idempotency: "target",
   },
@@ -144,35 +138,33 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     route: "POST /v1/agents/:slug/monitor/pause",
     access: teamKey("admin"),
     mayLackBody: true,
-    handler: async (c, deps, { team }) => {
+    ...returns("The paused monitor.", monitorValue, async (c, deps, { team }) => {
       const made = madeBy(c, deps);
       const pause = parsePause(c.get("body"), made.at);
       const record = await deps.monitors.pause(team, agentInPath(c, NO_SUCH_MONITOR), pause, made);
-      return answer(c, 200, await monitorJson(deps, team, existing(record, NO_SUCH_MONITOR)));
-    },
+      return await monitorRow(deps, team, existing(record, NO_SUCH_MONITOR));
+    }),
     summary: "Pause a monitor",
     description:
       "Nothing is expected and nothing is judged until `until`, a resume, or, unless it " +
       "is `sticky`, the next successful run. The body may be empty. Pausing again replaces the pause.",
     pathFields,
     body: pauseBody.meta({ id: "MonitorPauseRequest" }),
-    answers: ok("The paused monitor.", monitorValue),
     errors: ["not_found"],
     idempotency: "content",
   },
   resumeMonitor: {
     route: "POST /v1/agents/:slug/monitor/resume",
     access: teamKey("admin"),
-    handler: async (c, deps, { team }) => {
+    ...returns("The monitor.", monitorValue, async (c, deps, { team }) => {
       const agent = agentInPath(c, NO_SUCH_MONITOR);
       const record = await deps.monitors.resume(team, agent, madeBy(c, deps));
-      return answer(c, 200, await monitorJson(deps, team, existing(record, NO_SUCH_MONITOR)));
-    },
+      return await monitorRow(deps, team, existing(record, NO_SUCH_MONITOR));
+    }),
     summary: "Resume a monitor",
     description: "Ends a pause. The next run is expected as if one had come now. Changes nothing " +
       "without a pause.",
     pathFields,
-    answers: ok("The monitor.", monitorValue),
     errors: ["not_found"],
     idempotency: "target",
   },

@@ -11,11 +11,12 @@ import type { OwnRate } from "../../../domain/pricing/rate_card.ts";
 import { rowFields } from "../../../domain/pricing/rate_body.ts";
 import type { RateMatch, RateRow } from "../../../domain/pricing/rates.ts";
 import { teamKey } from "../../http/access.ts";
-import { answer, answerTagged, answerWrite } from "../../http/answer.ts";
+import { answerTagged, answerWrite } from "../../http/answer.ts";
 import { queryOf } from "../../http/query.ts";
-import { endpoints, ok, tagged, written } from "../../openapi/describe.ts";
+import { endpoints, tagged, written } from "../../openapi/describe.ts";
 import { cursorOf, ifNoneMatch, limitOf, matchStep, rateSource } from "../../openapi/fields.ts";
 import * as shape from "../../openapi/wire.ts";
+import { returns } from "../answers.ts";
 import {
   type MatchQuery,
   NO_SUCH_ROW,
@@ -26,17 +27,17 @@ import {
 } from "./rate_card.ts";
 
 const rates = {
-  input_usd_per_million: shape.dollarsValue.schema,
-  output_usd_per_million: shape.dollarsValue.schema,
-  cached_input_usd_per_million: shape.dollarsValue.schema.nullable().describe(
+  input_usd_per_million: shape.dollars.schema,
+  output_usd_per_million: shape.dollars.schema,
+  cached_input_usd_per_million: shape.dollars.schema.nullable().describe(
     "Null: the input rate applies.",
   ),
-  cache_write_usd_per_million: shape.dollarsValue.schema.nullable().describe(
+  cache_write_usd_per_million: shape.dollars.schema.nullable().describe(
     "Null: the input rate applies.",
   ),
 };
 
-const tier = z.object({ above_input_tokens: shape.countValue.schema, ...rates }).meta({
+const tier = z.object({ above_input_tokens: shape.count.schema, ...rates }).meta({
   id: "RateTier",
 });
 
@@ -45,7 +46,7 @@ const FIELDS = {
   source: rateSource,
   provider: z.string().nullable().describe("Null: matches any provider."),
   model: z.string(),
-  effective_from: shape.instantValue.schema.nullable().describe("Null: always in effect."),
+  effective_from: shape.instant.schema.nullable().describe("Null: always in effect."),
   ...rates,
   tiers: z.array(tier)
     .describe("A call with more input tokens is priced at the tier's rates for all its tokens."),
@@ -62,37 +63,32 @@ const row = shape.wire<RateRow>(
 const ownRow = shape.wire<OwnRate>(
   z.object({
     ...FIELDS,
-    created_at: shape.instantValue.schema,
+    created_at: shape.instant.schema,
     created_by: z.string().describe("Id of the credential that wrote the row."),
     note: z.string().nullable(),
   }).meta({ id: "OwnRateRow" }),
   ({ row, createdAt, createdBy, note = null }) =>
-    rawOf({
-      ...rowFields(row),
-      created_at: formatInstant(createdAt),
-      created_by: createdBy,
-      note,
-    }),
+    rawOf({ ...rowFields(row), created_at: formatInstant(createdAt), created_by: createdBy, note }),
 );
 
 /** Source package of the default rows; only its name may begin with an at sign. */
 const SOURCE = /^(?<name>.+)@(?<version>.*)$/.exec(DEFAULT_RATES.generatedFrom)?.groups;
 
-const card = shape.objectValue<RatePage>("RateCard", {
-  own: shape.listValue(ownRow)("own", "All of the team's own rows that match."),
-  default: shape.listValue(row)("defaults", "One page of default rows, ordered by id."),
+const card = shape.object<RatePage>("RateCard", {
+  own: shape.list(ownRow)("own", "All of the team's own rows that match."),
+  default: shape.list(row)("defaults", "One page of default rows, ordered by id."),
   cursor: shape.nextCursor("cursor"),
-  default_source: shape.objectValue("RateCardSource", {
-    name: shape.textValue(() => SOURCE?.name ?? ""),
-    version: shape.textValue(() => SOURCE?.version ?? ""),
+  default_source: shape.object("RateCardSource", {
+    name: shape.text(() => SOURCE?.name ?? ""),
+    version: shape.text(() => SOURCE?.version ?? ""),
   })(() => ({})),
 });
 
 /** The price of a call. */
-const match = shape.objectValue<MatchQuery & { readonly rate: RateMatch | null }>("RateMatch", {
-  provider: shape.textValue.orNull("provider"),
-  model: shape.textValue("model"),
-  at: shape.instantValue("at"),
+const match = shape.object<MatchQuery & { readonly rate: RateMatch | null }>("RateMatch", {
+  provider: shape.text.orNull("provider"),
+  model: shape.text("model"),
+  at: shape.instant("at"),
   matched_by: shape.wire(matchStep).orNull(
     ({ rate }) => rate?.match,
     "Lookup step that matched; null for a model without a price.",
@@ -147,12 +143,11 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
   matchRate: {
     route: "GET /v1/rate-card/match",
     access: teamKey("admin"),
-    handler: async (c, { rateCards, environment }) => {
-      const query = parseMatchQuery(queryOf(c), environment.now());
-      const { provider, model, at } = query;
-      const rate = (await rateCards.card(c.get("principal").team)).find(provider, model, at);
-      return answer(c, 200, match.write({ ...query, rate }));
-    },
+    ...returns("The matching row, or null.", match, async (c, deps, { team }) => {
+      const query = parseMatchQuery(queryOf(c), deps.environment.now());
+      const card = await deps.rateCards.card(team);
+      return { ...query, rate: card.find(query.provider, query.model, query.at) };
+    }),
     summary: "Find the price of a call",
     description: "Returns the row that would price a call, and how its model's name was matched.",
     query: {
@@ -161,21 +156,19 @@ export const RATE_CARD_ENDPOINTS = endpoints("Rate card", {
         .describe("The provider, as the call names it."),
       at: instantText.optional().describe("Time of the call; now when absent."),
     },
-    answers: ok("The matching row, or null.", match),
     errors: ["missing_field"],
   },
   deleteRate: {
     route: "DELETE /v1/rate-card/:id",
     access: teamKey("admin"),
-    handler: async (c, { rateCards }, { team, credentialId }) => {
+    ...returns("The deleted row.", ownRow, async (c, { rateCards }, { team, credentialId }) => {
       const deleted = await rateCards.delete(team, c.req.param("id") ?? "", credentialId);
-      return answer(c, 200, ownRow.write(existing(deleted, NO_SUCH_ROW)));
-    },
+      return existing(deleted, NO_SUCH_ROW);
+    }),
     summary: "Delete a price",
     description: "Deletes an own row; calls that it priced keep their price. Any other id " +
       "returns 404, including ids of default rows and of rows that are already deleted.",
     pathFields: { id: z.string().describe("The row's id.") },
-    answers: ok("The deleted row.", ownRow),
     errors: ["not_found"],
     idempotency: "target",
   },

@@ -7,20 +7,20 @@ import {
   type RefusalCount,
   type Refusals,
 } from "../../../domain/refusals/refusals.ts";
-import { answer } from "../../http/answer.ts";
 import { z } from "zod";
 import { type ErrorCode, ERRORS } from "../../../domain/core/errors.ts";
 import { AGENT_CHARS_MAX, REFUSAL_CHARS_MAX, REFUSAL_LIMITS } from "../../../domain/core/limits.ts";
-import { endpoints, ok } from "../../openapi/describe.ts";
+import { endpoints } from "../../openapi/describe.ts";
 import * as shape from "../../openapi/wire.ts";
+import { returns } from "../answers.ts";
 
-const refusalCode = shape.oneOfValue<RefusalCode>("RefusalCode", [
+const refusalCode = shape.oneOf<RefusalCode>("RefusalCode", [
   IGNORED_PARAMETER,
   ...Object.keys(ERRORS) as ErrorCode[],
 ]);
 
-const refusal = shape.objectValue<Refusal>("Refusal", {
-  at: shape.instantValue("at"),
+const refusal = shape.object<Refusal>("Refusal", {
+  at: shape.instant("at"),
   code: refusalCode(
     "code",
     `Error code; \`${IGNORED_PARAMETER}\` for an accepted call with a parameter that was ignored.`,
@@ -32,23 +32,23 @@ const refusal = shape.objectValue<Refusal>("Refusal", {
   ),
   user_agent: textTo(REFUSAL_CHARS_MAX.userAgent).orNull("userAgent", "The client's `User-Agent`."),
   message: textTo(REFUSAL_CHARS_MAX.message)("message"),
-  request_id: shape.textValue("requestId"),
-  route: shape.textValue("route", "Method and path, without ids."),
+  request_id: shape.text("requestId"),
+  route: shape.text("route", "Method and path, without ids."),
 });
 
-const count = shape.objectValue<RefusalCount>("RefusalCount", {
-  day: shape.dayValue("day", "UTC day."),
+const count = shape.object<RefusalCount>("RefusalCount", {
+  day: shape.day("day", "UTC day."),
   code: refusalCode("code"),
-  count: shape.countValue("count"),
+  count: shape.count("count"),
 });
 
-const report = shape.objectValue<Refusals>("RefusalReport", {
-  counts: shape.listValue(count)(
+const report = shape.object<Refusals>("RefusalReport", {
+  counts: shape.list(count)(
     "counts",
     `Counts of the last ${REFUSAL_LIMITS.days} UTC days, including today: latest day first, most ` +
       "frequent code first within a day.",
   ),
-  latest: shape.listValue(refusal)(
+  latest: shape.list(refusal)(
     "latest",
     `Up to ${REFUSAL_LIMITS.latest} calls of these days, newest first.`,
   ),
@@ -63,14 +63,15 @@ export const REFUSAL_ENDPOINTS = endpoints("Refusals", {
   listRefusals: {
     route: "GET /v1/refusals",
     access: teamKey("read"),
-    handler: async (c, { refusals, environment }, { team }) => {
-      return answer(c, 200, report.write(await refusals.read(team.id, environment.now())));
-    },
+    ...returns(
+      "Counts by day and code, and the latest calls.",
+      report,
+      (_, { refusals, environment }, { team }) => refusals.read(team.id, environment.now()),
+    ),
     summary: "List rejected requests",
     description:
       "Requests with a valid credential of the team that were answered with 4xx, except reads that " +
       "were answered with 404, and accepted requests with a parameter that was ignored. Only these " +
       "counts and the latest messages are stored, nothing else of a rejected request.",
-    answers: ok("Counts by day and code, and the latest calls.", report),
   },
 });

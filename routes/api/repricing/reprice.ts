@@ -10,12 +10,13 @@ import {
   type RepriceJob,
   type RepriceRequest,
 } from "../../../domain/repricing/reprice_job.ts";
-import { answer, answerWrite } from "../../http/answer.ts";
+import { answerWrite } from "../../http/answer.ts";
 import { z } from "zod";
 import { ACTIVE_JOBS_MAX } from "../../../domain/core/jobs.ts";
-import { endpoints, ok, written } from "../../openapi/describe.ts";
+import { endpoints, written } from "../../openapi/describe.ts";
 import { jobId } from "../../openapi/fields.ts";
 import * as shape from "../../openapi/wire.ts";
+import { returns } from "../answers.ts";
 import type { RepriceStore } from "../../../kv/repricing/reprice_work.ts";
 
 /** Milliseconds to wait for a job: most finish in time, so that clients need no second call. */
@@ -34,35 +35,35 @@ export async function beginReprice(
 /** The same error for an unknown id, an id of another team, and an expired id. */
 export const NO_SUCH_JOB = notFound("No such job: list the jobs to see their ids");
 
-const repriceJob = shape.objectValue<RepriceJob>("RepriceJob", {
+const repriceJob = shape.object<RepriceJob>("RepriceJob", {
   id: shape.wire(jobId)("id"),
-  model: shape.textValue(({ spec }) => spec.model),
-  provider: shape.textValue.orNull(({ spec }) => spec.provider),
-  from: shape.instantValue.orNull(({ spec }) => spec.from),
-  to: shape.instantValue.orNull(({ spec }) => spec.to),
-  dry_run: shape.booleanValue("dryRun"),
+  model: shape.text(({ spec }) => spec.model),
+  provider: shape.text.orNull(({ spec }) => spec.provider),
+  from: shape.instant.orNull(({ spec }) => spec.from),
+  to: shape.instant.orNull(({ spec }) => spec.to),
+  dry_run: shape.boolean("dryRun"),
   state: shape.jobState(
     "state",
     "`waiting` until calls stored before the job are included in the spend.",
   ),
   progress: shape.wire(z.number().meta({ minimum: 0, maximum: 1 }))("progress"),
-  runs: shape.countValue("runs", "Runs with matching calls processed so far."),
-  runs_changed: shape.countValue("changed"),
-  runs_failed: shape.countValue("failed", "Runs that could not be read; their cost is unchanged."),
-  llm_calls: shape.countValue(({ sum }) => sum.calls, "Repriced calls."),
-  old_cost_usd: shape.dollarsValue(({ sum }) => sum.before),
-  new_cost_usd: shape.dollarsValue(({ sum }) => sum.after),
-  difference_usd: shape.wire(z.number(), shape.dollarsValue.write)(
+  runs: shape.count("runs", "Runs with matching calls processed so far."),
+  runs_changed: shape.count("changed"),
+  runs_failed: shape.count("failed", "Runs that could not be read; their cost is unchanged."),
+  llm_calls: shape.count(({ sum }) => sum.calls, "Repriced calls."),
+  old_cost_usd: shape.dollars(({ sum }) => sum.before),
+  new_cost_usd: shape.dollars(({ sum }) => sum.after),
+  difference_usd: shape.wire(z.number(), shape.dollars.write)(
     ({ sum }) => sum.after - sum.before,
     "May be negative.",
   ),
-  created_at: shape.instantValue("createdAt"),
-  created_by: shape.textValue("createdBy"),
-  finished_at: shape.instantValue.orNull("finishedAt"),
+  created_at: shape.instant("createdAt"),
+  created_by: shape.text("createdBy"),
+  finished_at: shape.instant.orNull("finishedAt"),
 });
 
-const repriceJobs = shape.objectValue<{ readonly jobs: readonly RepriceJob[] }>("RepriceJobs", {
-  jobs: shape.listValue(repriceJob)("jobs"),
+const repriceJobs = shape.object<{ readonly jobs: readonly RepriceJob[] }>("RepriceJobs", {
+  jobs: shape.list(repriceJob)("jobs"),
 });
 
 /** Repricing endpoints. */
@@ -89,26 +90,22 @@ export const REPRICE_ENDPOINTS = endpoints("Rate card", {
   listReprices: {
     route: "GET /v1/rate-card/reprice",
     access: teamKey("admin"),
-    handler: async (c, { reprices }) => {
-      const jobs = await reprices.list(c.get("principal").team);
-      return answer(c, 200, repriceJobs.write({ jobs }));
-    },
+    ...returns("The team's jobs.", repriceJobs, async (_, { reprices }, { team }) => ({
+      jobs: await reprices.list(team),
+    })),
     summary: "List repricing jobs",
     description: "Newest first; the last 100 completed jobs are kept.",
-    answers: ok("The team's jobs.", repriceJobs),
   },
   getReprice: {
     route: "GET /v1/rate-card/reprice/:id",
     access: teamKey("admin"),
-    handler: async (c, { reprices }) => {
+    ...returns("The current state of the job.", repriceJob, async (c, { reprices }, { team }) => {
       const id = c.req.param("id") ?? "";
-      const job = isJobId(id) ? await reprices.get(c.get("principal").team, id) : null;
-      return answer(c, 200, repriceJob.write(existing(job, NO_SUCH_JOB)));
-    },
+      return existing(isJobId(id) ? await reprices.get(team, id) : null, NO_SUCH_JOB);
+    }),
     summary: "Read a repricing job",
     description: "Returns the progress of the job, and its result.",
     pathFields: { id: jobId.describe("The job's id.") },
-    answers: ok("The current state of the job.", repriceJob),
     errors: ["not_found"],
   },
 });

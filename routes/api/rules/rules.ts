@@ -10,9 +10,9 @@ interface WithOverflow {
   readonly overflow: RuleOverflow | null;
 }
 
-const overflow = shape.objectValue<RuleOverflow>("RuleOverflow", {
-  since: shape.instantValue("since"),
-  groups: shape.countValue("groups", "Outcomes of such groups since then."),
+const overflow = shape.object<RuleOverflow>("RuleOverflow", {
+  since: shape.instant("since"),
+  groups: shape.count("groups", "Outcomes of such groups since then."),
 });
 
 /** Endpoints of `/v1/rules`. */

@@ -37,26 +37,26 @@ export const getRunCost = answerPage((id, page, { isFirst }) =>
   runCost.write({ ...assemble(id, page), page, calls: explainCalls(page, isFirst) })
 );
 
-const line = shape.objectValue<CostLine>("PricedTokens", {
-  kind: shape.oneOfValue("TokenKind", ["input", "cached_input", "cache_write", "output"])("kind"),
-  tokens: shape.countValue("tokens"),
-  usd_per_million: shape.wire(shape.dollarsValue.schema)(({ rate }) => usdPerMillion(rate)),
-  cost_usd: shape.dollarsValue("cost"),
+const line = shape.object<CostLine>("PricedTokens", {
+  kind: shape.oneOf("TokenKind", ["input", "cached_input", "cache_write", "output"])("kind"),
+  tokens: shape.count("tokens"),
+  usd_per_million: shape.wire(shape.dollars.schema)(({ rate }) => usdPerMillion(rate)),
+  cost_usd: shape.dollars("cost"),
 });
 
-const pricingRow = shape.objectValue<RateRow>("PricingRow", {
-  id: shape.textValue("id"),
+const pricingRow = shape.object<RateRow>("PricingRow", {
+  id: shape.text("id"),
   source: shape.wire(rateSource)("source"),
-  effective_from: shape.instantValue.orNull("from"),
+  effective_from: shape.instant.orNull("from"),
 });
 
-const pricedCall = shape.objectValue<ExplainedCall>("PricedCall", {
-  event_id: shape.idValue("evt").orNull("eventId", "Null for the cost that a heartbeat reports."),
-  ts: shape.instantValue("ts"),
-  provider: shape.textValue.orNull("provider"),
-  model: shape.textValue.orNull("model"),
-  cost_usd: shape.dollarsValue("cost"),
-  stated: shape.booleanValue(
+const pricedCall = shape.object<ExplainedCall>("PricedCall", {
+  event_id: shape.id("evt").orNull("eventId", "Null for the cost that a heartbeat reports."),
+  ts: shape.instant("ts"),
+  provider: shape.text.orNull("provider"),
+  model: shape.text.orNull("model"),
+  cost_usd: shape.dollars("cost"),
+  stated: shape.boolean(
     "stated",
     "True if the client sent this cost, so that no rate was applied.",
   ),
@@ -65,15 +65,15 @@ const pricedCall = shape.objectValue<ExplainedCall>("PricedCall", {
     "Lookup step that matched the row.",
   ),
   row: pricingRow.orNull(({ pricedBy }) => pricedBy?.row),
-  batch_rates: shape.booleanValue(
+  batch_rates: shape.boolean(
     ({ pricedBy }) => pricedBy?.isBatch === true,
     "True if priced at the row's batch rates.",
   ),
-  tier_above_input_tokens: shape.countValue.orNull("tierAboveInputTokens"),
-  lines: shape.listValue(line)("lines", "Tokens times rate, for each kind with tokens."),
-  unpriced: shape.booleanValue("unpriced"),
-  flags: shape.listValue(
-    shape.oneOfValue("CallFlag", [
+  tier_above_input_tokens: shape.count.orNull("tierAboveInputTokens"),
+  lines: shape.list(line)("lines", "Tokens times rate, for each kind with tokens."),
+  unpriced: shape.boolean("unpriced"),
+  flags: shape.list(
+    shape.oneOf("CallFlag", [
       "cached_exceeds_input",
       "covered_by_stated_cost",
       "covered_by_tokens",
@@ -81,16 +81,16 @@ const pricedCall = shape.objectValue<ExplainedCall>("PricedCall", {
   )("flags"),
 });
 
-const modelCost = shape.objectValue<ModelCost>("ModelCost", {
-  provider: shape.textValue.orNull("provider"),
-  model: shape.textValue.orNull("model", "Null for cost that belongs to no model."),
-  priced: shape.booleanValue(
+const modelCost = shape.object<ModelCost>("ModelCost", {
+  provider: shape.text.orNull("provider"),
+  model: shape.text.orNull("model", "Null for cost that belongs to no model."),
+  priced: shape.boolean(
     ({ priced }) => priced === true,
     "True if the rate card had a price or the client stated the cost.",
   ),
-  llm_calls: shape.countValue("calls"),
+  llm_calls: shape.count("calls"),
   ...TOKENS,
-  cost_usd: shape.dollarsValue("cost"),
+  cost_usd: shape.dollars("cost"),
 });
 
 /** A run with one page of its calls. */
@@ -100,16 +100,16 @@ interface CostView extends RunRecord {
 }
 
 /** Response of `GET /v1/runs/{id}/cost`. */
-export const runCost = shape.objectValue<CostView>("RunCost", {
+export const runCost = shape.object<CostView>("RunCost", {
   id: COMMON.id,
   kind: runKind("kind"),
-  cost_usd: shape.dollarsValue(({ cost }) => cost.amount),
+  cost_usd: shape.dollars(({ cost }) => cost.amount),
   cost: COMMON.cost,
-  by_model: shape.listValue(modelCost)(
+  by_model: shape.list(modelCost)(
     ({ page }) => costByModel(page),
     "Totals of the complete run, on every page.",
   ),
-  calls: shape.listValue(pricedCall)("calls", "Calls among the events of this page."),
+  calls: shape.list(pricedCall)("calls", "Calls among the events of this page."),
   events_cursor: eventsCursor(({ page }) => page.next),
 });
 

@@ -14,11 +14,11 @@ import {
 } from "../../../domain/runs/list_query.ts";
 import { UNUSUAL_FIGURES } from "../../../domain/runs/list_filter.ts";
 import { teamKey } from "../../http/access.ts";
-import { answer } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor, queryOf } from "../../http/query.ts";
-import { endpoints, ok } from "../../openapi/describe.ts";
+import { endpoints } from "../../openapi/describe.ts";
 import { cursorOf, dayOrInstant, idOf, limitOf, runStatus, slug } from "../../openapi/fields.ts";
 import * as shape from "../../openapi/wire.ts";
+import { returns } from "../answers.ts";
 import { runKind, runRow, runTrait } from "./run_json.ts";
 
 interface RunPage extends RunListPage {
@@ -27,18 +27,18 @@ interface RunPage extends RunListPage {
   readonly isWindowDefault: boolean;
 }
 
-const window = shape.objectValue<RunPage>("RunWindow", {
-  from: shape.instantValue.orNull(({ query }) => query.from),
-  to: shape.instantValue.orNull(({ query }) => query.to, "Exclusive."),
-  defaulted: shape.booleanValue("isWindowDefault", "True if the default window was applied."),
+const window = shape.object<RunPage>("RunWindow", {
+  from: shape.instant.orNull(({ query }) => query.from),
+  to: shape.instant.orNull(({ query }) => query.to, "Exclusive."),
+  defaulted: shape.boolean("isWindowDefault", "True if the default window was applied."),
 });
 
 /** Response of `GET /v1/runs`. */
-export const runListPage = shape.objectValue<RunPage>("RunPage", {
-  runs: shape.listValue(runRow)("rows", "Newest first, by start and then id."),
+export const runListPage = shape.object<RunPage>("RunPage", {
+  runs: shape.list(runRow)("rows", "Newest first, by start and then id."),
   cursor: shape.nextCursor("cursor"),
   window: window((page) => page, "Range of `started_at` that was searched; a null bound is open."),
-  searched_to: shape.instantValue.orNull(
+  searched_to: shape.instant.orNull(
     "searchedTo",
     "Start time that the search reached, if the page ended before it was full.",
   ),
@@ -132,17 +132,14 @@ export const RUN_LISTS = endpoints("Runs", {
   listRuns: {
     route: "GET /v1/runs",
     access: teamKey("read"),
-    handler: async (c, { runList, environment }) => {
-      const { query, isWindowDefault, after, limit } = parseRunsQuery(
-        queryOf(c),
-        environment.now(),
-        parseRunsCursor,
-      );
-      const page = await runList.page(c.get("principal").team, query, after, limit);
+    ...returns("A page of runs.", runListPage, async (c, { runList, environment }, { team }) => {
+      const request = parseRunsQuery(queryOf(c), environment.now(), parseRunsCursor);
+      const { query, isWindowDefault, after, limit } = request;
+      const page = await runList.page(team, query, after, limit);
       const windowStart = isWindowDefault ? query.from : null;
-      const cursor = page.next === null ? null : runsCursorText(page.next, windowStart);
-      return answer(c, 200, runListPage.write({ ...page, query, cursor, isWindowDefault }));
-    },
+      const cursor = page.next && runsCursorText(page.next, windowStart);
+      return { ...page, query, cursor, isWindowDefault };
+    }),
     summary: "List runs",
     description: "A run must match all filters. Of several values of one label, such as " +
       "`status=failed&status=timeout`, it must have one; of several `not_…` it must have none. " +
@@ -151,11 +148,6 @@ export const RUN_LISTS = endpoints("Runs", {
       "`window` reports. A page that scans a very large number of runs may end before it is full; " +
       "`searched_to` then reports how far it got. A run without an opening has no start and is " +
       "listed only by `has=orphan`.",
-    query: {
-      ...RUN_FILTERS,
-      limit: limitOf(RUNS_PER_PAGE, "runs"),
-      cursor: cursorOf("cursor"),
-    },
-    answers: ok("A page of runs.", runListPage),
+    query: { ...RUN_FILTERS, limit: limitOf(RUNS_PER_PAGE, "runs"), cursor: cursorOf("cursor") },
   },
 });

@@ -18,7 +18,7 @@ import { answerTagged, answerWrite, fail } from "../../http/answer.ts";
 import { nextTurn } from "../../http/in_turns.ts";
 import { queryOf } from "../../http/query.ts";
 import { runStatus } from "../../openapi/fields.ts";
-import { idValue, instantValue, objectValue, textValue, wire } from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 import { parseCursor, runAnswer } from "./run_json.ts";
 
 export const openRun: Handler = async (c, { guard, runs, environment }, principal) => {
@@ -33,17 +33,17 @@ export const openRun: Handler = async (c, { guard, runs, environment }, principa
 };
 
 /** Response of `POST /v1/runs`. */
-export const openedRun = objectValue<{ readonly request: OpenRequest; readonly parts: RunParts }>(
+export const openedRun = shape.object<{ readonly request: OpenRequest; readonly parts: RunParts }>(
   "OpenedRun",
   {
-    id: idValue("run")(({ request }) => request.id),
-    agent: textValue(({ request }) => request.agent),
-    started_at: instantValue(({ request }) => request.startedAt),
-    received_at: instantValue(
+    id: shape.id("run")(({ request }) => request.id),
+    agent: shape.text(({ request }) => request.agent),
+    started_at: shape.instant(({ request }) => request.startedAt),
+    received_at: shape.instant(
       ({ parts }) => parts.opening?.receivedAt ?? 0,
       "Arrival of the first call.",
     ),
-    status: wire(runStatus)(({ parts }) => statusOf(parts)),
+    status: shape.wire(runStatus)(({ parts }) => statusOf(parts)),
   },
 );
 

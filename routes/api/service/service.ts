@@ -20,18 +20,21 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { monthOf } from "../../../domain/core/time.ts";
 import { showReference } from "../../docs/reference.ts";
 import { staticResponse } from "../../http/compress.ts";
+import { returns } from "../answers.ts";
 import { z } from "zod";
 import { endpoints, ok, tagged, textBody } from "../../openapi/describe.ts";
 import { ifNoneMatch } from "../../openapi/fields.ts";
-import { anyObject, objectValue, wire } from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 import type { IncidentStore } from "../../../kv/alerts/incidents.ts";
 
-const health = objectValue("Health", {
-  status: wire(z.literal("ok"))(() => "ok"),
-  version: wire(z.string())(() => VERSION),
+const health = shape.object("Health", {
+  status: shape.wire(z.literal("ok"))(() => "ok"),
+  version: shape.wire(z.string())(() => VERSION),
 });
 
-const readiness = objectValue("Readiness", { status: wire(z.literal("ready"))(() => "ready") });
+const readiness = shape.object("Readiness", {
+  status: shape.wire(z.literal("ready"))(() => "ready"),
+});
 
 /** Refuses requests during shutdown. */
 export const SHUTTING_DOWN = {
@@ -108,10 +111,9 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
     access: null,
     mayLackHost: true,
     // Liveness probe.
-    handler: (c) => answer(c, 200, health.write(null)),
+    ...returns("Running.", health, () => null),
     summary: "Check liveness",
     description: "Returns 200 and the version while the process is running.",
-    answers: ok("Running.", health),
   },
   getReadiness: {
     route: "GET /readyz",
@@ -160,7 +162,7 @@ export const SERVICE_ENDPOINTS = endpoints("Service", {
     description: "This API as an OpenAPI 3.1 document, generated from the schemas that validate " +
       "requests.",
     headers: ifNoneMatch,
-    answers: tagged("The document.", anyObject, "Cache-Control"),
+    answers: tagged("The document.", shape.anyObject, "Cache-Control"),
   },
   getDocs: {
     route: "GET /docs",

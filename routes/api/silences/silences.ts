@@ -1,6 +1,6 @@
 /** Endpoints of silences. */
 import { type Silence, SILENCES } from "../../../domain/alerts/silence.ts";
-import { instantValue } from "../../openapi/wire.ts";
+import * as shape from "../../openapi/wire.ts";
 import { objectEndpoints, settingsFields } from "../objects.ts";
 
 /** Endpoints of `/v1/silences`. */
@@ -9,7 +9,7 @@ export const SILENCE_ENDPOINTS = objectEndpoints({
   tag: "Alerts",
   fields: {
     ...settingsFields(SILENCES),
-    from: instantValue<Silence>(({ settings }) => settings.fromMs, "Begin, inclusive."),
+    from: shape.instant<Silence>(({ settings }) => settings.fromMs, "Begin, inclusive."),
   },
   texts: {
     put: "Holds back messages about the incidents that match. Incidents still open and resolve. " +

@@ -23,13 +23,13 @@ import {
   UNPRICED_REASONS,
   unpricedOf,
 } from "../../../domain/spend/unpriced.ts";
-import { answer } from "../../http/answer.ts";
 import { queryOf } from "../../http/query.ts";
+import { returns } from "../answers.ts";
 import { getUsage, usageAnswer } from "../teams/teams.ts";
 import { teamKey } from "../../http/access.ts";
 import { z } from "zod";
 import { LABEL_CHARS_MAX } from "../../../domain/core/limits.ts";
-import { endpoints, ok, tagged } from "../../openapi/describe.ts";
+import { endpoints, tagged } from "../../openapi/describe.ts";
 import { dayOrInstant, ifNoneMatch, month, runStatus, slug } from "../../openapi/fields.ts";
 import type { Measures } from "../../../domain/runs/summary.ts";
 import { FILTERS, UNATTRIBUTED } from "../../../domain/runs/filters.ts";
@@ -38,13 +38,13 @@ import * as shape from "../../openapi/wire.ts";
 import { TOKENS } from "../runs/run_json.ts";
 
 /** Attribute to group by. */
-export const grouping = shape.oneOfValue("SpendGrouping", GROUPINGS);
+export const grouping = shape.oneOf("SpendGrouping", GROUPINGS);
 
-const unpricedSums = shape.objectValue<Measures>("UnpricedSums", {
-  llm_calls: shape.countValue("unpricedCalls"),
-  input_tokens: shape.countValue("unpricedInputTokens"),
-  output_tokens: shape.countValue("unpricedOutputTokens"),
-  cached_input_tokens: shape.countValue("unpricedCachedInputTokens"),
+const unpricedSums = shape.object<Measures>("UnpricedSums", {
+  llm_calls: shape.count("unpricedCalls"),
+  input_tokens: shape.count("unpricedInputTokens"),
+  output_tokens: shape.count("unpricedOutputTokens"),
+  cached_input_tokens: shape.count("unpricedCachedInputTokens"),
 });
 
 /** Aggregates; counts of runs are null where they are unknown. */
@@ -53,19 +53,17 @@ interface Sums extends Measures {
 }
 
 const SUMS: shape.WireFields<Sums> = {
-  runs: shape.countValue.orNull(
+  runs: shape.count.orNull(
     ({ runs, runsKnown }) => runsKnown ? runs : null,
     "Null where unknown, as in the group `(unattributed)` by model.",
   ),
-  successful_runs: shape.countValue.orNull(({ succeeded, runsKnown }) =>
-    runsKnown ? succeeded : null
-  ),
-  cost_usd: shape.dollarsValue("cost"),
-  cost_per_successful_run: shape.dollarsValue.orNull((sums) =>
+  successful_runs: shape.count.orNull(({ succeeded, runsKnown }) => runsKnown ? succeeded : null),
+  cost_usd: shape.dollars("cost"),
+  cost_per_successful_run: shape.dollars.orNull((sums) =>
     sums.runsKnown ? costPerSuccess(sums) : null
   ),
-  events: shape.countValue("events"),
-  llm_calls: shape.countValue("calls"),
+  events: shape.count("events"),
+  llm_calls: shape.count("calls"),
   ...TOKENS,
   unpriced: unpricedSums((sums) => sums, "Calls and tokens without a price."),
 };
@@ -73,14 +71,14 @@ const SUMS: shape.WireFields<Sums> = {
 /** A group, with its model if the query groups by model. */
 type Group = Sums & Pick<SpendGroup, "key" | "folded"> & { readonly model?: SpendGroup["model"] };
 
-const spendGroup = shape.objectValue<Group>("SpendGroup", {
-  key: shape.textValue.orNull(
+const spendGroup = shape.object<Group>("SpendGroup", {
+  key: shape.text.orNull(
     "key",
     "Value of the group; `(unattributed)` for runs without one, `(other)` for the rest.",
   ),
   provider: nameOf("provider"),
   model: nameOf("model"),
-  folded: shape.countValue.optional(
+  folded: shape.count.optional(
     ({ folded }) => folded ?? undefined,
     "Number of groups combined in `(other)`; otherwise absent.",
   ),
@@ -105,13 +103,13 @@ const filters = shape.wire<SpendQuery["filters"]>(
   },
 );
 
-const spendAnswer = shape.objectValue<Spend & { readonly query: SpendQuery }>("Spend", {
-  from: shape.dayValue(({ query }) => query.from),
-  to: shape.dayValue(({ query }) => query.to),
+const spendAnswer = shape.object<Spend & { readonly query: SpendQuery }>("Spend", {
+  from: shape.day(({ query }) => query.from),
+  to: shape.day(({ query }) => query.to),
   group_by: grouping(({ query }) => query.groupBy),
   filters: filters(({ query }) => query.filters),
-  totals: shape.objectValue("SpendSums", SUMS)(({ totals }) => ({ ...totals, runsKnown: true })),
-  groups: shape.listValue(spendGroup)(({ query, groups }) =>
+  totals: shape.object("SpendSums", SUMS)(({ totals }) => ({ ...totals, runsKnown: true })),
+  groups: shape.list(spendGroup)(({ query, groups }) =>
     groups.map(({ key, model, folded, measures, runsKnown }) => ({
       ...measures,
       key,
@@ -122,43 +120,43 @@ const spendAnswer = shape.objectValue<Spend & { readonly query: SpendQuery }>("S
   ),
 });
 
-const source = shape.objectValue<NonNullable<EstimatedModel["estimate"]>["row"]>("EstimateSource", {
-  provider: shape.textValue.orNull("provider"),
-  model: shape.textValue("model"),
-  row: shape.textValue("id"),
+const source = shape.object<NonNullable<EstimatedModel["estimate"]>["row"]>("EstimateSource", {
+  provider: shape.text.orNull("provider"),
+  model: shape.text("model"),
+  row: shape.text("id"),
 }, "The priced model and its row of the rate card.");
 
-const estimate = shape.objectValue<NonNullable<EstimatedModel["estimate"]>>("CostEstimate", {
-  cost_usd: shape.dollarsValue("cost"),
+const estimate = shape.object<NonNullable<EstimatedModel["estimate"]>>("CostEstimate", {
+  cost_usd: shape.dollars("cost"),
   priced_as: source("row"),
   is_estimate: shape.wire(z.literal(true))(() => true),
 });
 
-const unpricedModel = shape.objectValue<EstimatedModel>("UnpricedModel", {
-  provider: shape.textValue.orNull(({ name }) => name.provider),
-  model: shape.textValue(({ name }) => name.model),
-  reason: shape.oneOfValue("UnpricedReason", UNPRICED_REASONS)(
+const unpricedModel = shape.object<EstimatedModel>("UnpricedModel", {
+  provider: shape.text.orNull(({ name }) => name.provider),
+  model: shape.text(({ name }) => name.model),
+  reason: shape.oneOf("UnpricedReason", UNPRICED_REASONS)(
     "reason",
     "`no_price`: the rate card has no price; `no_tokens`: the calls have no token counts.",
   ),
-  llm_calls: shape.countValue("calls"),
+  llm_calls: shape.count("calls"),
   ...TOKENS,
-  first_seen: shape.dayValue("firstSeen", "First day within the range."),
-  last_seen: shape.dayValue("lastSeen", "Last day within the range."),
+  first_seen: shape.day("firstSeen", "First day within the range."),
+  last_seen: shape.day("lastSeen", "Last day within the range."),
   estimate: estimate.orNull("estimate", "Estimated cost at the rates of the nearest priced model."),
 });
 
-const unpricedList = shape.listValue(unpricedModel);
+const unpricedList = shape.list(unpricedModel);
 
 /** The models without a price. */
-const unpricedAnswer = shape.objectValue<SpendQuery & Unpriced>("UnpricedModels", {
-  from: shape.dayValue("from"),
-  to: shape.dayValue("to"),
+const unpricedAnswer = shape.object<SpendQuery & Unpriced>("UnpricedModels", {
+  from: shape.day("from"),
+  to: shape.day("to"),
   models: shape.wire(z.array(unpricedModel.schema).max(UNPRICED_MODELS_MAX), unpricedList.write)(
     "models",
   ),
-  models_left_out: shape.countValue("leftOut"),
-  estimate_total_usd: shape.dollarsValue("estimateTotal"),
+  models_left_out: shape.count("leftOut"),
+  estimate_total_usd: shape.dollars("estimateTotal"),
 });
 
 /** Returns models without a price, with estimates by the team's rate card. */
@@ -210,11 +208,10 @@ export const SPEND_ENDPOINTS = endpoints("Spend", {
   getSpend: {
     route: "GET /v1/spend",
     access: teamKey("read"),
-    handler: async (c, deps) => {
+    ...returns("The current aggregates.", spendAnswer, async (c, deps, { team }) => {
       const query = parseSpendQuery(queryOf(c), deps.environment.now());
-      const sums = await askSpend(deps, c.get("principal").team, query);
-      return answer(c, 200, spendAnswer.write({ query, ...sums }));
-    },
+      return { query, ...await askSpend(deps, team, query) };
+    }),
     summary: "Aggregate spend",
     description: "Aggregates the cost of runs by day, agent, model or another attribute. A run " +
       "must match all filters; `(unattributed)` matches runs without a value. The groups add up " +
@@ -228,23 +225,20 @@ export const SPEND_ENDPOINTS = endpoints("Spend", {
       ...ofModels,
       status: runStatus.optional().describe("Runs of this status."),
     },
-    answers: ok("The current aggregates.", spendAnswer),
   },
   getUnpriced: {
     route: "GET /v1/spend/unpriced",
     access: teamKey("read"),
-    handler: async (c, deps) => {
+    ...returns("The models.", unpricedAnswer, async (c, deps, { team }) => {
       const query = parseUnpricedQuery(queryOf(c), deps.environment.now());
-      const models = await unpricedModels(deps, c.get("principal").team, query);
-      return answer(c, 200, unpricedAnswer.write({ ...query, ...models }));
-    },
+      return { ...query, ...await unpricedModels(deps, team, query) };
+    }),
     summary: "List models whose calls cost 0",
     description:
       "Models whose calls cost 0, those with the most tokens first. One without a price has an " +
       "estimated cost at the rates of the nearest priced model; estimates are not stored and not " +
       "included in any other total. Calls without token counts are listed apart, by their `reason`.",
     query: { ...DAY_RANGE, ...ofModels },
-    answers: ok("The models.", unpricedAnswer),
   },
   getUsage: {
     route: "GET /v1/usage",

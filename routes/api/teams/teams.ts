@@ -14,14 +14,13 @@ import {
   teamFields,
   tier,
 } from "../../../domain/teams/team_change.ts";
-import { answer, answerTagged } from "../../http/answer.ts";
+import { answerTagged } from "../../http/answer.ts";
 import { decodeCursor, encodeCursor, queryOf } from "../../http/query.ts";
 import { answerNewKey, answerSecret, newCredentialBody, newKey } from "../keys/keys.ts";
 import { z } from "zod";
 import { ADMIN_PER_PAGE } from "../../../domain/core/limits.ts";
-import { created, endpoints, ok } from "../../openapi/describe.ts";
+import { created, endpoints } from "../../openapi/describe.ts";
 import { jobId, month } from "../../openapi/fields.ts";
-import { instantValue, pageValue, wire } from "../../openapi/wire.ts";
 import type { TeamStore } from "../../../kv/teams/teams.ts";
 import type { Handler } from "../../http/admission.ts";
 import {
@@ -35,7 +34,7 @@ import {
 import { planOfTeam } from "../../../domain/teams/plans.ts";
 import * as shape from "../../openapi/wire.ts";
 import type { UsageStore } from "../../../kv/teams/usage.ts";
-import { listOf } from "../list.ts";
+import { listOf, returns } from "../answers.ts";
 
 /** Months listed. */
 const MONTHS_MAX = 12;
@@ -75,27 +74,27 @@ export const getUsage: Handler = async (c, { usage, environment }, { team }) => 
   return answerTagged(c, usageAnswer.write(view));
 };
 
-const state = shape.oneOfValue("QuotaState", ["normal", "heads_up", "over"]);
+const state = shape.oneOf("QuotaState", ["normal", "heads_up", "over"]);
 
 const STATE = "`normal` below 80 %, `heads_up` from 80 %, `over` from 100 %.";
 
-const notice = shape.objectValue<Notice>("QuotaNotice", {
+const notice = shape.object<Notice>("QuotaNotice", {
   threshold: shape.wire(z.number())(({ percent }) => percent / 100),
   // Null unless a mail server is known to have accepted it.
-  sent_at: shape.instantValue.orNull("sentAt"),
+  sent_at: shape.instant.orNull("sentAt"),
 });
 
-const monthUsage = shape.objectValue<UsageView["months"][number]>("MonthUsage", {
+const monthUsage = shape.object<UsageView["months"][number]>("MonthUsage", {
   month: shape.wire(month)("month"),
-  used: shape.countValue("used"),
+  used: shape.count("used"),
   state: state("state", STATE),
 });
 
 /** Usage of a month. */
-export const usageAnswer = shape.objectValue<UsageView>("Usage", {
+export const usageAnswer = shape.object<UsageView>("Usage", {
   month: shape.wire(month)("month"),
-  used: shape.countValue("used", "Events counted in the month, by time of arrival."),
-  included: shape.countValue.orNull(
+  used: shape.count("used", "Events counted in the month, by time of arrival."),
+  included: shape.count.orNull(
     ({ included }) => included === Infinity ? null : included,
     "Events included in the plan; null without a limit.",
   ),
@@ -103,13 +102,13 @@ export const usageAnswer = shape.objectValue<UsageView>("Usage", {
     included === Infinity ? null : used / included
   ),
   state: state("state", STATE),
-  projected: shape.countValue(
+  projected: shape.count(
     "projected",
     "Projection for the full month: `used` divided by the elapsed share of it.",
   ),
-  resets_at: shape.instantValue("resetsAt"),
-  notices: shape.listValue(notice)("notices"),
-  months: shape.listValue(monthUsage)("months"),
+  resets_at: shape.instant("resetsAt"),
+  notices: shape.list(notice)("notices"),
+  months: shape.list(monthUsage)("months"),
 });
 
 /** Decodes a cursor of the team list; null when it is invalid. */
@@ -142,17 +141,20 @@ const fields = {
   limits: limits.nullable()
     .describe("Null: the plan's limits apply. A field that is null means unlimited."),
   suspended: z.boolean(),
-  suspended_at: instantValue.schema.nullable(),
-  created_at: instantValue.schema.nullable().describe(
+  suspended_at: shape.instant.schema.nullable(),
+  created_at: shape.instant.schema.nullable().describe(
     "Null for teams created before this was recorded.",
   ),
 };
 
-const team = wire<Team>(z.object(fields).meta({ id: "Team" }), (team) => rawOf(teamFields(team)));
+const team = shape.wire<Team>(
+  z.object(fields).meta({ id: "Team" }),
+  (team) => rawOf(teamFields(team)),
+);
 
-const teamPage = pageValue("TeamPage", "teams", team);
+const teamPage = shape.page("TeamPage", "teams", team);
 
-const newTeam = wire<Awaited<ReturnType<TeamStore["create"]>>>(
+const newTeam = shape.wire<Awaited<ReturnType<TeamStore["create"]>>>(
   z.object({ ...fields, key: newKey.schema }).meta({ id: "NewTeam" }),
   ({ team, record, secret }) =>
     writeObject([
@@ -209,31 +211,29 @@ export const TEAM_ENDPOINTS = endpoints("Teams", {
   getTeam: {
     route: "GET /v1/teams/:id",
     access: OPERATOR_ONLY,
-    handler: async (c, { teams }) => {
-      const readTeam = await teams.get(c.req.param("id") ?? "");
-      return answer(c, 200, team.write(existing(readTeam, NO_SUCH_TEAM)));
-    },
+    ...returns(
+      "The team.",
+      team,
+      async (c, { teams }) => existing(await teams.get(c.req.param("id") ?? ""), NO_SUCH_TEAM),
+    ),
     summary: "Read a team",
     description: "Returns the team's settings, but none of its data.",
     pathFields,
-    answers: ok("The team.", team),
     errors: ["not_found"],
   },
   changeTeam: {
     route: "PATCH /v1/teams/:id",
     access: OPERATOR_ONLY,
-    handler: async (c, { teams }) => {
+    ...returns("The updated team.", team, async (c, { teams }) => {
       const change = parseTeamChange(c.get("body"));
-      const changed = await teams.change(c.req.param("id") ?? "", change);
-      return answer(c, 200, team.write(existing(changed, NO_SUCH_TEAM)));
-    },
+      return existing(await teams.change(c.req.param("id") ?? "", change), NO_SUCH_TEAM);
+    }),
     summary: "Change a team",
     description: "Fields that are not sent keep their values. The change takes effect " +
       "immediately in this process and within 10 seconds in others. Every call of a suspended " +
       "team is refused; its data is kept.",
     pathFields,
     body: teamChangeBody.meta({ id: "TeamChange" }),
-    answers: ok("The updated team.", team),
     errors: ["not_found"],
     idempotency: "content",
   },

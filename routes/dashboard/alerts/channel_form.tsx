@@ -119,12 +119,7 @@ export const CHANNEL_PAGES = objectPages(CHANNELS, {
 });
 
 /** Shows the signing secret of a webhook. No other page contains it. */
-export function showSecret(
-  setup: AlertSetup,
-  slug: string,
-  secret: string,
-  title: string,
-): View {
+export function showSecret(setup: AlertSetup, slug: string, secret: string, title: string): View {
   return withTabs(setup, "channels", {
     title,
     status: 201,

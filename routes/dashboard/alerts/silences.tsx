@@ -87,9 +87,7 @@ export const SILENCE_PAGES = objectPages(SILENCES, {
               required: true,
             })}
           </div>
-          {field("rules", "Rules", "None: all rules.", {
-            options: rules.map(({ slug }) => slug),
-          })}
+          {field("rules", "Rules", "None: all rules.", { options: rules.map(({ slug }) => slug) })}
           <div class="fields">{matchFields(field, ["agents", "customers"], known)}</div>
           {field("comment", "Comment", "Why, for your team.")}
         </>

@@ -79,10 +79,7 @@ async function openForm({ c, deps, team }: Visit) {
   const known = await readKnownValues(deps, team);
   const template = CHECK_TEMPLATES.find(({ name }) => name === c.req.query("template"));
   return {
-    empty: {
-      ...template && { slug: template.name, expression: template.expression },
-      agents: [],
-    },
+    empty: { ...template && { slug: template.name, expression: template.expression }, agents: [] },
     fields: (field: FieldBuilder) => checkFields(field, known),
     around: (form: Child) => (
       <>

@@ -20,10 +20,7 @@ import { obstacleText } from "./results.tsx";
 const RUNS_READ = 50;
 
 /** Reads the accounts of judges, and what they said about the latest runs. */
-async function readRows(
-  { deps, team }: Pick<Visit, "deps" | "team">,
-  judges: readonly Judge[],
-) {
+async function readRows({ deps, team }: Pick<Visit, "deps" | "team">, judges: readonly Judge[]) {
   const { rows } = judges.length === 0
     ? { rows: [] }
     : await deps.runList.page(team, { from: null, to: null, isRoot: true }, null, RUNS_READ);

@@ -281,11 +281,7 @@ export function ObjectForm({ pages, open, form, ...sent }: ObjectFormProps) {
       />
       {hidden.map((name) => <input type="hidden" name={name} value={form.get(name) ?? ""} />)}
       {!exists && hasSlug &&
-        field("slug", "Name", SLUG_HINT, {
-          required: true,
-          maxlength: 64,
-          placeholder: example,
-        })}
+        field("slug", "Name", SLUG_HINT, { required: true, maxlength: 64, placeholder: example })}
       {fields}
       <div class="buttons">
         <button type="submit" class="btn main">{exists ? "Save" : `Create ${kind}`}</button>

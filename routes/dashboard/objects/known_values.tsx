@@ -38,13 +38,7 @@ export async function readKnownValues(
     readAll(objects(BUDGETS), team),
   ]);
   const slugsOf = (all: readonly { readonly slug: string }[]) => all.map(({ slug }) => slug);
-  return {
-    agents: known,
-    customers,
-    features,
-    checks: slugsOf(checks),
-    budgets: slugsOf(budgets),
-  };
+  return { agents: known, customers, features, checks: slugsOf(checks), budgets: slugsOf(budgets) };
 }
 
 /** Reads all objects of a kind, up to its maximum. */

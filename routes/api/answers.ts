@@ -1,12 +1,23 @@
-/** Lists of the API: pages by a limit and a cursor. */
+/** Parts of endpoints that answer with JSON: their handler, and the description of what it writes. */
 import type { Handler, HandlerArguments } from "../http/admission.ts";
 import { answer } from "../http/answer.ts";
 import { type FieldDescriptions, ok } from "../openapi/describe.ts";
 import { cursorOf, limitOf } from "../openapi/fields.ts";
 import type { Page, Wire } from "../openapi/wire.ts";
 
+/** Declares the part of an endpoint by which it answers with what `read` returns. */
+export function returns<Value>(
+  description: string,
+  value: Wire<Value>,
+  read: (...request: HandlerArguments) => Value | Promise<Value>,
+) {
+  const handler: Handler = async (...request) =>
+    answer(request[0], 200, value.write(await read(...request)));
+  return { handler, answers: ok(description, value) };
+}
+
 /**
- * Declares the part of an endpoint by which it is a list.
+ * Declares the part of an endpoint by which it is a list: pages by a limit and a cursor.
  *
  * @param filters parameters besides the limit and the cursor
  */
@@ -17,8 +28,6 @@ export function listOf<Item>(
   read: (...request: HandlerArguments) => Promise<Page<Item>>,
   filters: FieldDescriptions = {},
 ) {
-  const handler: Handler = async (...request) =>
-    answer(request[0], 200, page.write(await read(...request)));
   const query = { ...filters, limit: limitOf(size, noun), cursor: cursorOf("cursor") };
-  return { handler, query, answers: ok(`A page of ${noun}.`, page) };
+  return { query, ...returns(`A page of ${noun}.`, page, read) };
 }
