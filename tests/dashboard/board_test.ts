@@ -72,7 +72,8 @@ function stores(read: string[]): AppDeps {
 async function board(query: string, read: string[] = []) {
   const parsed = parseBoardQuery(query);
   const time = { nowMs: NOON, zone: "UTC" };
-  return await loadBoard(stores(read), { id: "t_1" } as never, parsed, time);
+  const team = { id: "t_1" } as never;
+  return await loadBoard({ deps: stores(read), team }, parsed, time);
 }
 
 Deno.test("a large team's board begins with agents that are down, also those not seen for long", async () => {

@@ -7,16 +7,15 @@ import type { RunListRow } from "../../../domain/runs/list.ts";
 import { EMPTY_MEASURES } from "../../../domain/runs/summary.ts";
 import { AGENT_DAYS, type AgentDays, daysOfAgents } from "../../../domain/spend/agent_days.ts";
 import { daysOf } from "../../../domain/spend/spend_query.ts";
-import type { Team } from "../../../domain/teams/team.ts";
 import { NO_SUCH_AGENT } from "../../api/agents/agents.ts";
-import { type AppDeps, madeBy } from "../../http/context.ts";
+import { madeBy } from "../../http/context.ts";
 import { nameInPath } from "../../http/query.ts";
 import { readOpenIncidents } from "../alerts/entries.tsx";
 import { confirmedIn } from "../components/table.tsx";
 import { FAILURES } from "../components/run_state.tsx";
 import { readPreferences, shownZone } from "../layout/preferences.ts";
 import { readRecords } from "./named_runs.tsx";
-import type { PageHandler, Visit } from "../layout/page.tsx";
+import type { PageHandler, Reader, Visit } from "../layout/page.tsx";
 
 /** Maximum numbers of runs, failures and ping tokens listed. */
 const RUNS_SHOWN = 20, FAILURES_SHOWN = 5, TOKENS_SHOWN = 20;
@@ -56,19 +55,19 @@ export async function loadOverview(scope: AgentScope) {
   const { deps, team, agent, now } = scope;
   const all = { agent, from: null, to: null };
   const [days, latest, failed, monitor] = await Promise.all([
-    readDays(deps, team, [agent], now, AGENT_DAYS),
+    readDays(scope, [agent], now, AGENT_DAYS),
     deps.runList.page(team, all, null, RUNS_READ),
     deps.runList.page(team, { ...all, status: FAILURES }, null, FAILURES_SHOWN),
     loadMonitor(scope),
   ]);
-  const failures = await readRecords(deps, team, failed.rows.map(({ id }) => id));
+  const failures = await readRecords(scope, failed.rows.map(({ id }) => id));
   return { ...monitor, days: days(agent), durations: durationsOf(latest.rows), failures };
 }
 
 export async function loadRuns({ deps, team, agent }: AgentScope) {
   const all = { agent, from: null, to: null };
   const { rows } = await deps.runList.page(team, all, null, RUNS_SHOWN);
-  return await readRecords(deps, team, rows.map(({ id }) => id));
+  return await readRecords({ deps, team }, rows.map(({ id }) => id));
 }
 
 /** Reads the monitor of an agent with its history; without one, a proposal. */
@@ -77,7 +76,7 @@ export async function loadMonitor({ deps, team, agent, now, zone }: AgentScope) 
   const range = { fromMs: 0, toMs: now + 1, limit: FLIPS_MAX, after: null };
   const [record, open, { flips }] = await Promise.all([
     monitors.read(team, agent),
-    readOpenIncidents(deps, team, { agent }),
+    readOpenIncidents({ deps, team }, { agent }),
     monitors.flips(team, agent, range),
   ]);
   return {
@@ -105,15 +104,14 @@ export async function loadTokens({ deps, team, agent, isAdmin }: AgentScope) {
  * regardless of the size of the team.
  */
 export async function readDays(
-  { spend }: AppDeps,
-  team: Team,
+  { deps, team }: Reader,
   agents: readonly string[],
   nowMs: number,
   count: number,
 ) {
   const days = daysOf({ from: dayOf(nowMs - (count - 1) * DAY_MS), to: dayOf(nowMs) });
   const groups = agents.map((value) => ({ kind: "agent" as const, value }));
-  const read = daysOfAgents(await spend.some(team, groups, days), agents, days);
+  const read = daysOfAgents(await deps.spend.some(team, groups, days), agents, days);
   return (agent: string): AgentDays => read.get(agent) ?? { total: EMPTY_MEASURES, days: [] };
 }
 

@@ -5,9 +5,8 @@ import { compare } from "../../../domain/core/sums.ts";
 import { Query } from "../../../domain/core/query.ts";
 import type { Monitor } from "../../../domain/monitors/monitor.ts";
 import { MONITORS_PER_PAGE } from "../../../domain/monitors/row.ts";
-import type { Team } from "../../../domain/teams/team.ts";
 import { agentCursor, parseAgentCursor } from "../../api/agents/agents.ts";
-import type { AppDeps } from "../../http/context.ts";
+import type { Reader } from "../layout/page.tsx";
 import { readOpenIncidents } from "../alerts/entries.tsx";
 import { AGENTS_PATH, queryText } from "../layout/paths.ts";
 import { AGENT_STATES, agentState, stripStart } from "../components/monitor.tsx";
@@ -69,14 +68,15 @@ export type BoardData = Awaited<ReturnType<typeof loadBoard>>;
 /** An agent of the board with its metrics. */
 export type BoardRow = BoardData["rows"][number];
 
-export async function loadBoard(deps: AppDeps, team: Team, query: BoardQuery, time: PageTime) {
+export async function loadBoard(reader: Reader, query: BoardQuery, time: PageTime) {
+  const { deps, team } = reader;
   const { isBySlug, archived, after } = query;
   const from = isBySlug ? after : null;
   const sort = isBySlug ? "agent" : "last_seen";
   const [listed, monitors, open, latest] = await Promise.all([
     deps.agents.list(team, { sort, archived, limit: SORTED_MAX, after: from }).catch(nullIfRefused),
-    readMonitors(deps, team, from?.agent ?? null),
-    readOpenIncidents(deps, team),
+    readMonitors(reader, from?.agent ?? null),
+    readOpenIncidents(reader),
     deps.runList.page(team, { from: null, to: null }, null, RUNS_READ),
   ]);
   // A team with too many agents to be sorted has those in trouble here, and all by slug.
@@ -110,7 +110,7 @@ export async function loadBoard(deps: AppDeps, team: Team, query: BoardQuery, ti
     .slice(0, SEARCHED_MAX);
   const [flips, days, proposals] = await Promise.all([
     deps.monitors.flipsOf(team, monitored, stripStart(time.nowMs), FLIPS_MAX),
-    readDays(deps, team, slugs, time.nowMs, BOARD_DAYS),
+    readDays(reader, slugs, time.nowMs, BOARD_DAYS),
     Promise.all(candidates.map(async ({ agent }) => {
       const proposal = await deps.monitors.proposal(team, agent, time.zone);
       return proposal === null ? [] : [{ agent, proposal }];
@@ -142,11 +142,15 @@ export async function loadBoard(deps: AppDeps, team: Team, query: BoardQuery, ti
 }
 
 /** Reads the monitors of a team from an agent on, as many as are sorted. */
-async function readMonitors({ monitors }: AppDeps, team: Team, from: string | null) {
+async function readMonitors({ deps, team }: Reader, from: string | null) {
   const byAgent = new Map<string, Monitor>();
   let after = from;
   do {
-    const page = await monitors.list(team, { state: null, limit: MONITORS_PER_PAGE.max, after });
+    const page = await deps.monitors.list(team, {
+      state: null,
+      limit: MONITORS_PER_PAGE.max,
+      after,
+    });
     for (const { monitor } of page.monitors) byAgent.set(monitor.agent, monitor);
     after = page.next;
   } while (after !== null && byAgent.size < SORTED_MAX);

@@ -77,7 +77,7 @@ function expectedCell(monitor: BoardRow["monitor"], now: number): Child {
 
 function runningCell(count: number): Child {
   return count === 0 ? NONE : (
-    <Sign icon="run" name="st-run">
+    <Sign icon="run">
       {formatCount(count)} <span class="sr">running</span>
     </Sign>
   );

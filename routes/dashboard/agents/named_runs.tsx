@@ -1,8 +1,7 @@
 /** Runs named by their goals, in short tables: of an agent, an incident, a check. */
 import type { RunId } from "../../../domain/core/ids.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
-import type { Team } from "../../../domain/teams/team.ts";
-import type { AppDeps } from "../../http/context.ts";
+import type { Reader } from "../layout/page.tsx";
 import { runPath } from "../layout/paths.ts";
 import { At, Money } from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
@@ -11,12 +10,8 @@ import { type Column, column, numberColumn, Table } from "../components/table.ts
 import { failedPathOf, isFailure, reasonOf, titleOf } from "../run/texts.ts";
 
 /** Reads runs without their events; leaves out deleted runs. */
-export async function readRecords(
-  { runs }: Pick<AppDeps, "runs">,
-  team: Team,
-  ids: readonly RunId[],
-): Promise<readonly RunRecord[]> {
-  const pages = await Promise.all(ids.map((id) => runs.find(team, id)));
+export async function readRecords({ deps, team }: Reader, ids: readonly RunId[]) {
+  const pages = await Promise.all(ids.map((id) => deps.runs.find(team, id)));
   return pages.flatMap((page, i) => {
     const id = ids[i];
     return page === null || id === undefined ? [] : [assemble(id, page)];

@@ -18,10 +18,10 @@ import { submitAgentPause, submitAgentResume } from "./pause.tsx";
 import { MONITOR_ACTIONS, proposalOf, submitMonitor, submitMonitorAction } from "./monitor.tsx";
 
 const showAgents: PageHandler = async (visit) => {
-  const { c, deps, team, isAdmin } = visit;
+  const { c, deps, isAdmin } = visit;
   const query = parseBoardQuery(queryOf(c));
   const time = { nowMs: deps.environment.now(), zone: shownZone(readPreferences(c)) };
-  const board = await loadBoard(deps, team, query, time);
+  const board = await loadBoard(visit, query, time);
   const { rows, next, hasStates, hasMonitors, isCut, proposals } = board;
   const columns = boardColumns(board, time);
   const name = hasStates ? "fold agents monitored" : "fold agents";

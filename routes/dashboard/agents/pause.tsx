@@ -16,7 +16,7 @@ import { type AgentScope, ofAgent } from "./agent_load.ts";
 /** Reads the pauses that hold for all runs of an agent: its own, and those of the team. */
 async function pausesOf({ deps, team, agent, now }: AgentScope) {
   const subject = { agent, customer: null, feature: null };
-  return (await readAll(deps.objects(PAUSES), team))
+  return (await readAll({ deps, team }, PAUSES))
     .filter((pause) => isPaused(pause, now) && includes(pause.settings, subject));
 }
 
@@ -30,7 +30,10 @@ export function pauseButton({ c, agent, isAdmin }: AgentScope): Child {
 export async function agentPauses(scope: AgentScope): Promise<Child> {
   const { c, deps, team, agent, isAdmin } = scope;
   const pauses = await pausesOf(scope);
-  const names = await actorNames(deps, team, pauses.flatMap(({ updatedBy }) => updatedBy ?? []));
+  const names = await actorNames(
+    { deps, team },
+    pauses.flatMap(({ updatedBy }) => updatedBy ?? []),
+  );
   return (
     <>
       {pauses.map(({ updatedBy: id, settings }) => (

@@ -4,8 +4,7 @@ import { SEVERITIES } from "../../../domain/channels/message.ts";
 import type { Channel } from "../../../domain/channels/channel.ts";
 import { type DeliveriesQuery, DELIVERY_DAYS } from "../../../domain/channels/delivery.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
-import type { Team } from "../../../domain/teams/team.ts";
-import type { AppDeps } from "../../http/context.ts";
+import type { Reader } from "../layout/page.tsx";
 import { readOpenIncidents } from "./entries.tsx";
 import { readRecords } from "../agents/named_runs.tsx";
 import { actorNames } from "../keys/labels.tsx";
@@ -19,18 +18,17 @@ const OPEN_MAX = 50, DELIVERIES_MAX = 20;
  *
  * @param open numbers of open incidents: a severity without any is not searched
  */
-export async function readOpenList(deps: AppDeps, team: Team, open: OpenIncidents) {
+export async function readOpenList(reader: Reader, open: OpenIncidents) {
   const lists = await Promise.all(
     SEVERITIES.filter((severity) => open[severity] > 0)
-      .map((severity) => readOpenIncidents(deps, team, { severity, limit: OPEN_MAX })),
+      .map((severity) => readOpenIncidents(reader, { severity, limit: OPEN_MAX })),
   );
   return lists.flat().slice(0, OPEN_MAX);
 }
 
 /** Lists deliveries, latest first; by default all that are kept. */
 export function listDeliveries(
-  { deliveries, environment }: AppDeps,
-  team: Team,
+  { deps: { deliveries, environment }, team }: Reader,
   query: Partial<DeliveriesQuery> & Pick<DeliveriesQuery, "limit">,
 ) {
   const fromMs = environment.now() - DELIVERY_DAYS * DAY_MS;
@@ -42,11 +40,12 @@ export function listDeliveries(
 export type ChannelRow = Awaited<ReturnType<typeof loadChannels>>[number];
 
 /** Reads the health and the latest delivery of channels. */
-export async function loadChannels(deps: AppDeps, team: Team, channels: readonly Channel[]) {
+export async function loadChannels(reader: Reader, channels: readonly Channel[]) {
+  const { deps, team } = reader;
   const health = await deps.channels.health(team, channels.map(({ slug }) => slug));
   return await Promise.all(channels.map(async (channel) => {
     const { slug } = channel;
-    const { deliveries: [latest] } = await listDeliveries(deps, team, { channel: slug, limit: 1 });
+    const { deliveries: [latest] } = await listDeliveries(reader, { channel: slug, limit: 1 });
     return { channel, health: health.get(slug), latest };
   }));
 }
@@ -54,15 +53,16 @@ export async function loadChannels(deps: AppDeps, team: Team, channels: readonly
 /** Everything that an incident's page shows in addition to the incident. */
 export type IncidentDetails = Awaited<ReturnType<typeof readIncidentDetails>>;
 
-export async function readIncidentDetails(deps: AppDeps, team: Team, incident: Incident) {
+export async function readIncidentDetails(reader: Reader, incident: Incident) {
+  const { deps, team } = reader;
   const { id, runs, timeline } = incident;
   const authors = timeline.flatMap((entry) => "by" in entry ? entry.by ?? [] : []);
-  const records = await readRecords(deps, team, runs);
+  const records = await readRecords(reader, runs);
   const [latest] = records;
   const [success, { deliveries, next }, names] = await Promise.all([
-    latest === undefined ? null : lastSuccess(deps, team, latest),
-    listDeliveries(deps, team, { incident: id, limit: DELIVERIES_MAX }),
-    actorNames(deps, team, authors),
+    latest === undefined ? null : lastSuccess(reader, latest),
+    listDeliveries(reader, { incident: id, limit: DELIVERIES_MAX }),
+    actorNames(reader, authors),
   ]);
   // Of channels that the list of the latest lacks, the incident names the latest delivery.
   const listed = new Set(deliveries.map(({ channel }) => channel));

@@ -27,7 +27,7 @@ const DELIVERIES_SHOWN = 10;
 /** Reads what the page of a channel shows. */
 async function load(visit: Visit, channel: Channel) {
   const query = { channel: channel.slug, limit: DELIVERIES_SHOWN };
-  const { deliveries } = await listDeliveries(visit.deps, visit.team, query);
+  const { deliveries } = await listDeliveries(visit, query);
   return { channel, deliveries, setup: await readSetup(visit) };
 }
 

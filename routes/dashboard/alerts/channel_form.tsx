@@ -102,8 +102,8 @@ export const CHANNEL_PAGES = objectPages(CHANNELS, {
   variants: Object.fromEntries(
     CHANNEL_TYPES.map((type) => [type, [TYPE_LABELS[type], TYPE_WORDS[type]] as const]),
   ),
-  open: async ({ deps, team }) => {
-    const channels = await readAll(deps.channels, team);
+  open: async (visit) => {
+    const channels = await readAll(visit, CHANNELS);
     return {
       fields: channelFields,
       empty: {

@@ -1,18 +1,18 @@
 /** `/dashboard/alerts/channels`: the places that messages go to, each with its state. */
-import { Ago, Sign } from "../components/elements.tsx";
+import { Ago, type Label, LabelSign } from "../components/elements.tsx";
 import { type Column, column } from "../components/table.tsx";
 import { showList, slugColumn } from "../objects/list.tsx";
 import { CHANNEL_PAGES } from "./channel_form.tsx";
 import { TYPE_LABELS } from "./delivery_table.tsx";
 import { type ChannelRow, loadChannels } from "./alerts_load.ts";
 
-export const showChannels = showList(CHANNEL_PAGES, async (channels, { deps, team, isAdmin }) => {
-  const next = isAdmin
+export const showChannels = showList(CHANNEL_PAGES, async (channels, visit) => {
+  const next = visit.isAdmin
     ? "Add one, and send it a test:"
     : "A team member with the scope admin adds one.";
   return {
     subtitle: "Where messages about incidents go",
-    rows: await loadChannels(deps, team, channels),
+    rows: await loadChannels(visit, channels),
     columns: COLUMNS,
     empty: ["No channel yet", `Without a channel incidents are only shown here. ${next}`],
   };
@@ -32,16 +32,15 @@ const COLUMNS: readonly Column<ChannelRow>[] = [
   }),
 ];
 
-/** The word, the icon and the class of each state. */
 const STATES = {
-  ok: ["Works", "ok", "st-ok"],
-  failing: ["Failing", "warn", "st-warn"],
-  broken: ["Broken", "bad", "st-bad"],
-  needs_secret: ["Needs its secret", "warn", "st-warn"],
-  disabled: ["Disabled", "paused", "st-paused"],
-  test_failed: ["Test failed", "bad", "st-bad"],
+  ok: ["Works", "ok"],
+  failing: ["Failing", "warn"],
+  broken: ["Broken", "bad"],
+  needs_secret: ["Needs its secret", "warn"],
+  disabled: ["Disabled", "paused"],
+  test_failed: ["Test failed", "bad"],
   unused: ["Not used yet", "new", "st-off"],
-} as const;
+} as const satisfies Readonly<Record<string, Label>>;
 
 /** The state of a channel, since when, and its last error. */
 export function HealthOf({ channel: { settings }, health, latest }: ChannelRow) {
@@ -52,11 +51,10 @@ export function HealthOf({ channel: { settings }, health, latest }: ChannelRow) 
     : null;
   const unused = state === "ok" && lastOkAt === null ? "unused" : state;
   const shown = !settings.enabled ? "disabled" : testError !== null ? "test_failed" : unused;
-  const [word, icon, name] = STATES[shown];
   const error = state === "ok" ? testError : lastError;
   return (
     <>
-      <Sign icon={icon} name={`word ${name}`}>{word}</Sign>
+      <LabelSign of={STATES[shown]} isWord />
       {state !== "ok" && failingSince !== null && (
         <span class="soft">
           {" since "}

@@ -1,5 +1,5 @@
 /** The table of deliveries, with every try. */
-import { At, type Label, Sign } from "../components/elements.tsx";
+import { At, type Label, LabelSign } from "../components/elements.tsx";
 import type { ChannelHealth, ChannelType } from "../../../domain/channels/channel.ts";
 import type { Delivery, DeliveryState, DeliveryTry } from "../../../domain/channels/delivery.ts";
 import type { MessageEvent } from "../../../domain/channels/message.ts";
@@ -30,11 +30,11 @@ const EVENT_LABELS: Readonly<Record<MessageEvent, string>> = {
 /** The word, the icon and the class of each state. */
 export const DELIVERY_LABELS: Readonly<Record<DeliveryState, Label>> = {
   waiting: ["Waiting", "late", "st-off"],
-  sending: ["Sending", "run", "st-run"],
-  retrying: ["Retrying", "timeout", "st-timeout"],
-  delivered: ["Delivered", "ok", "st-ok"],
-  dead: ["Not delivered", "bad", "st-bad"],
-  cancelled: ["Cancelled", "off", "st-off"],
+  sending: ["Sending", "run"],
+  retrying: ["Retrying", "timeout"],
+  delivered: ["Delivered", "ok"],
+  dead: ["Not delivered", "bad"],
+  cancelled: ["Cancelled", "off"],
 };
 
 interface DeliveryTableProps {
@@ -93,14 +93,13 @@ const WAIT_REASONS: Readonly<Record<ChannelHealth["state"], string | null>> = {
 /** Shows the state of a delivery, and its tries as soon as one failed. */
 function stateOf(delivery: Delivery, { health, isAdmin }: DeliveryTableProps["setup"]) {
   const { state, nextAt, tries, attempts } = delivery;
-  const [word, icon, name] = DELIVERY_LABELS[state];
   const count = Math.max(attempts, tries.length);
   const reason = nextAt === null ? null : WAIT_REASONS[health.get(delivery.channel)?.state ?? "ok"];
   const next = state === "retrying" && nextAt !== null && reason === null &&
     [" ", <At at={nextAt} />];
   return (
     <>
-      <Sign icon={icon} name={`word ${name}`}>{word}{next}</Sign>
+      <LabelSign of={DELIVERY_LABELS[state]} isWord>{next}</LabelSign>
       {reason !== null && <small class="under">{reason}</small>}
       {tries.some(({ error }) => error !== null) && (
         <details class="tries" open={state === "dead"}>

@@ -6,8 +6,7 @@ import {
   type IncidentsQuery,
 } from "../../../domain/alerts/incident.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
-import type { Team } from "../../../domain/teams/team.ts";
-import type { AppDeps } from "../../http/context.ts";
+import type { Reader } from "../layout/page.tsx";
 import { Feed, type FeedEntry, Section } from "../components/elements.tsx";
 import { queryText } from "../layout/paths.ts";
 import { countText, openFor, SEVERITY_LABELS } from "./labels.tsx";
@@ -30,11 +29,10 @@ const OF_AGENT_SHOWN = 5;
 
 /** Reads open incidents, newest first; by default of all agents and severities. */
 export async function readOpenIncidents(
-  { incidents }: Pick<AppDeps, "incidents">,
-  team: Team,
+  { deps, team }: Reader,
   query: Partial<IncidentsQuery> = {},
 ): Promise<readonly Incident[]> {
-  const page = await incidents.list(team, {
+  const page = await deps.incidents.list(team, {
     ...{ state: "unresolved", rule: null, severity: null, after: null, agent: null },
     ...{ limit: INCIDENTS_PER_PAGE.max, fromMs: 0, toMs: Infinity, ...query },
   });
@@ -67,11 +65,7 @@ export function agentHistoryPath(agent: string): string {
 const OF_RUN_MAX = 3;
 
 /** Reads the latest incidents that a run belongs to, oldest first. */
-export async function readIncidentsOfRun(
-  { incidents }: Pick<AppDeps, "incidents">,
-  team: Team,
-  run: RunId,
-): Promise<readonly Incident[]> {
+export async function readIncidentsOfRun({ deps: { incidents }, team }: Reader, run: RunId) {
   const ids = await incidents.ofRun(team, run);
   const read = await Promise.all(ids.slice(-OF_RUN_MAX).map((id) => incidents.read(team, id)));
   return read.filter((incident) => incident !== null);

@@ -3,6 +3,7 @@ import { RULES } from "../../../domain/alerts/rule_body.ts";
 import { SILENCES } from "../../../domain/alerts/silence.ts";
 import type { OpenIncidents } from "../../../domain/alerts/incident.ts";
 import type { Channel } from "../../../domain/channels/channel.ts";
+import { CHANNELS } from "../../../domain/channels/channel_body.ts";
 import type { RequestContext } from "../../http/context.ts";
 import { Tabs } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
@@ -15,11 +16,12 @@ import * as paths from "./paths.ts";
 export type AlertSetup = Awaited<ReturnType<typeof readSetup>>;
 
 /** Reads the rules, channels and silences of the session's team. */
-export async function readSetup({ c, deps, team, isAdmin }: Visit) {
+export async function readSetup(visit: Visit) {
+  const { c, deps, team, isAdmin } = visit;
   const [rules, channels, silences] = await Promise.all([
-    readAll(deps.objects(RULES), team),
-    readAll(deps.channels, team),
-    readAll(deps.objects(SILENCES), team),
+    readAll(visit, RULES),
+    readAll(visit, CHANNELS),
+    readAll(visit, SILENCES),
   ]);
   const health = await deps.channels.health(team, channels.map(({ slug }) => slug));
   const isFailing = ({ slug, settings }: Channel) =>

@@ -13,12 +13,12 @@ import { capitalized, countedText, durationText } from "../components/format.ts"
 
 /** The word, the icon and the class of each severity. */
 export const SEVERITY_LABELS: Readonly<Record<Severity, Label>> = {
-  critical: ["Critical", "bad", "st-bad"],
-  warning: ["Warning", "warn", "st-warn"],
+  critical: ["Critical", "bad"],
+  warning: ["Warning", "warn"],
   info: ["Info", "info", "st-new"],
 };
 
-const RESOLVED: Label = ["Resolved", "ok", "st-ok"];
+const RESOLVED: Label = ["Resolved", "ok"];
 
 /** The icon of an incident: its severity, or a tick once it is resolved. */
 export function IncidentMark({ of }: { readonly of: Pick<IncidentFacts, "state" | "severity"> }) {

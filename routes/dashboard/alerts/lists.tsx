@@ -41,7 +41,7 @@ export const showHistory: PageHandler = async (visit) => {
   const [setup, { incidents, next }, agents] = await Promise.all([
     readSetup(visit),
     deps.incidents.list(team, listed),
-    readKnownAgents(deps, team),
+    readKnownAgents(visit),
   ]);
   const { text, choice } = formOf(texts, null);
   const view = listPage({

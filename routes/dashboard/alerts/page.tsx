@@ -30,7 +30,7 @@ const showOpen: PageHandler = async (visit) => {
   const counts = openCounts(c);
   const [setup, incidents] = await Promise.all([
     readSetup(visit),
-    readOpenList(deps, team, counts),
+    readOpenList(visit, counts),
   ]);
   const named = idInPath(c, "inc");
   const read = named === null ? null : await deps.incidents.read(team, named);
@@ -48,7 +48,7 @@ const showOpen: PageHandler = async (visit) => {
           {openList(incidents, open, incident)}
           <IncidentPanels
             incident={incident}
-            details={await readIncidentDetails(deps, team, incident)}
+            details={await readIncidentDetails(visit, incident)}
             setup={setup}
           />
         </div>

@@ -9,6 +9,7 @@ import {
 import { FITTING, RULES } from "../../../domain/alerts/rule_body.ts";
 import { PREVIEW, type RulePreview } from "../../../domain/alerts/preview.ts";
 import type { Channel } from "../../../domain/channels/channel.ts";
+import { CHANNELS } from "../../../domain/channels/channel_body.ts";
 import { formatInstant } from "../../../domain/core/time.ts";
 import { Ago, InlineNotice } from "../components/elements.tsx";
 import type { Option } from "../components/form_fields.tsx";
@@ -160,12 +161,12 @@ function formFields(
 export const RULE_PAGES = objectPages(RULES, {
   frame: alertFrame("rules"),
   variants: RULE_KIND_WORDS,
-  open: async ({ c, deps, team }) => {
+  open: async (visit) => {
     const [channels, known] = await Promise.all([
-      readAll(deps.channels, team),
-      readKnownValues(deps, team),
+      readAll(visit, CHANNELS),
+      readKnownValues(visit),
     ]);
-    const [group_by] = FITTING[kindIn(new URL(c.req.url).searchParams)].groups;
+    const [group_by] = FITTING[kindIn(new URL(visit.c.req.url).searchParams)].groups;
     return {
       empty: { params: { consecutive: 3 }, group_by },
       fields: (field, form) => formFields(field, form, channels, known),

@@ -71,10 +71,10 @@ export const SILENCE_PAGES = objectPages(SILENCES, {
     };
     return { ...bodyIn(SILENCES.schema, form), ...times };
   },
-  open: async ({ deps, team }) => {
+  open: async (visit) => {
     const [rules, known] = await Promise.all([
-      readAll(deps.objects(RULES), team),
-      readKnownValues(deps, team),
+      readAll(visit, RULES),
+      readKnownValues(visit),
     ]);
     return {
       empty: { lasts: "2h" },

@@ -9,8 +9,7 @@ import {
   placeOf,
 } from "../../../domain/budgets/budget.ts";
 import type { BudgetVerdict } from "../../../domain/budgets/verdict.ts";
-import type { Team } from "../../../domain/teams/team.ts";
-import type { AppDeps } from "../../http/context.ts";
+import type { Reader } from "../layout/page.tsx";
 import { LoadBar } from "../components/column_chart.tsx";
 import { Ago, type KeyValue, Money, Sign } from "../components/elements.tsx";
 import { capitalized, countedText, percentText } from "../components/format.ts";
@@ -25,7 +24,7 @@ import { checkScope, groupLink, scopeFields, scopeText, withSpendTabs } from "./
 const GROUPS_SHOWN = 50;
 
 /** Reads the verdicts of budgets as they are now, the worst group first. */
-async function readRows(deps: AppDeps, team: Team, budgets: readonly Budget[]) {
+async function readRows({ deps, team }: Reader, budgets: readonly Budget[]) {
   const [verdicts, groups] = await Promise.all([
     deps.guard.judge(team.id, budgets),
     deps.budgetGroups(team, budgets, GROUPS_SHOWN),
@@ -80,21 +79,21 @@ function spentCell(of: BudgetVerdict | null, { settings }: Budget): Child {
 
 /** Says what a budget does now, and why. */
 function stateCell(of: BudgetVerdict | null, { settings: { enabled, mode } }: Budget): Child {
-  if (!enabled) return <Sign icon="off" name="word st-off">Disabled</Sign>;
+  if (!enabled) return <Sign icon="off" isWord>Disabled</Sign>;
   if (of === null) return mode;
   if (of.wouldHaveBlocked) {
     return (
       <>
-        <Sign icon="warn" name="word st-warn">Would block</Sign>
+        <Sign icon="warn" isWord>Would block</Sign>
         <small class="under">It only observes: its limit is used up.</small>
       </>
     );
   }
-  if (of.state === "ok") return <Sign icon="ok" name="word st-ok">Within its limit</Sign>;
-  if (of.state === "warn") return <Sign icon="warn" name="word st-warn">Warns</Sign>;
+  if (of.state === "ok") return <Sign icon="ok" isWord>Within its limit</Sign>;
+  if (of.state === "warn") return <Sign icon="warn" isWord>Warns</Sign>;
   return (
     <>
-      <Sign icon="bad" name="word st-bad">Blocks</Sign>
+      <Sign icon="bad" isWord>Blocks</Sign>
       <small class="under">Its limit is used up, until it resets or you raise it.</small>
     </>
   );
@@ -106,8 +105,8 @@ const BUDGET_PAGES = objectPages(BUDGETS, {
     checkScope(form);
     return bodyIn(BUDGETS.schema, form);
   },
-  open: async ({ deps, team }) => {
-    const known = await readKnownValues(deps, team);
+  open: async (visit) => {
+    const known = await readKnownValues(visit);
     return {
       empty: { period: "month" },
       renamed: { scope: "agent" },
@@ -143,9 +142,9 @@ const COLUMNS: readonly Column<BudgetRow>[] = [
   column("Resets", { before: "resets" }, ({ worst }) => worst?.resetsMs ? resets(worst) : "–"),
 ];
 
-const showBudgets = showList(BUDGET_PAGES, async (budgets, { deps, team }) => ({
+const showBudgets = showList(BUDGET_PAGES, async (budgets, visit) => ({
   subtitle: "Limits that agents ask about before they start",
-  rows: await readRows(deps, team, budgets),
+  rows: await readRows(visit, budgets),
   columns: COLUMNS,
   empty: [
     "No budget yet",
@@ -157,9 +156,9 @@ const showBudgets = showList(BUDGET_PAGES, async (budgets, { deps, team }) => ({
 const showBudget = showObject(
   BUDGET_PAGES,
   "Agents that ask are no longer held by it. What was spent stays in the spend.",
-  async (budget, { deps, team }) => {
+  async (budget, visit) => {
     const { scope, mode } = budget.settings;
-    const [row] = await readRows(deps, team, [budget]);
+    const [row] = await readRows(visit, [budget]);
     const { worst = null, groups = [] } = row ?? {};
     const now: readonly KeyValue[] = [
       ["Runs of", scopeText(scope)],

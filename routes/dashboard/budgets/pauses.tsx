@@ -65,8 +65,8 @@ const PAUSE_PAGES = objectPages(PAUSES, {
     const until = endAfter(form.get("lasts") ?? "", nowMs);
     return { ...bodyIn(PAUSES.schema, form), ...until !== undefined && { until } };
   },
-  open: async ({ deps, team }) => {
-    const known = await readKnownValues(deps, team);
+  open: async (visit) => {
+    const known = await readKnownValues(visit);
     return {
       renamed: { until: "lasts" },
       fields: (field) => (
@@ -80,13 +80,13 @@ const PAUSE_PAGES = objectPages(PAUSES, {
   },
 });
 
-const showPauses = showList(PAUSE_PAGES, async (pauses, { c, deps, team, isAdmin }) => {
-  const { nowMs } = c.get("frame");
-  const names = await actorNames(deps, team, pauses.flatMap(({ updatedBy }) => updatedBy ?? []));
+const showPauses = showList(PAUSE_PAGES, async (pauses, visit) => {
+  const { nowMs } = visit.c.get("frame");
+  const names = await actorNames(visit, pauses.flatMap(({ updatedBy }) => updatedBy ?? []));
   return {
     subtitle: "Agents that ask before they start are told to wait",
     rows: pauses,
-    columns: columnsFor(isAdmin, names),
+    columns: columnsFor(visit.isAdmin, names),
     parts: [
       ["Paused now", (pause: Pause) => isPaused(pause, nowMs)],
       ["Ended", (pause: Pause) => !isPaused(pause, nowMs)],

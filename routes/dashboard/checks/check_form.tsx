@@ -76,7 +76,7 @@ export const CHECK_PAGES: ObjectPages<CheckSettings> = objectPages(CHECKS, {
 
 /** Reads what the form offers; below it is the place for a dry run. */
 async function openForm({ c, deps, team }: Visit) {
-  const known = await readKnownValues(deps, team);
+  const known = await readKnownValues({ deps, team });
   const template = CHECK_TEMPLATES.find(({ name }) => name === c.req.query("template"));
   return {
     empty: { ...template && { slug: template.name, expression: template.expression }, agents: [] },
@@ -110,6 +110,6 @@ async function tryCheck({ deps, team }: Visit, form: FormValues): Promise<Child>
   const check = isConfigSlug(slug) ? { ...settings, slug } : settings;
   const trial = parseTrial(bodyOf({ check, last: TRIED_RUNS }), deps.patterns);
   const result = await deps.checkTrial.try(team, trial);
-  const runs = await readRecords(deps, team, result?.examples.map(({ run }) => run) ?? []);
+  const runs = await readRecords({ deps, team }, result?.examples.map(({ run }) => run) ?? []);
   return result && <TrialOutcome {...result} byId={new Map(runs.map((run) => [run.id, run]))} />;
 }

@@ -23,10 +23,10 @@ import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
 
 /** The word, the icon and the class of each outcome. */
 export const OUTCOMES: Readonly<Record<CheckStatus, Label>> = {
-  fail: ["failed", "bad", "st-bad"],
-  error: ["not decided", "warn", "st-warn"],
-  skipped: ["skipped", "off", "st-off"],
-  pass: ["passed", "ok", "st-ok"],
+  fail: ["failed", "bad"],
+  error: ["not decided", "warn"],
+  skipped: ["skipped", "off"],
+  pass: ["passed", "ok"],
 };
 
 /** Consequences of a failure, by severity. */

@@ -33,53 +33,50 @@ export function Money({ of, isExact = false }: {
   );
 }
 
-/** The icon of each run status and its class, so that nothing depends on colour alone. */
-export const STATUS_ICONS: Readonly<Record<RunStatus, readonly [IconName, string]>> = {
-  running: ["run", "st-run"],
-  success: ["ok", "st-ok"],
-  failed: ["bad", "st-bad"],
-  timeout: ["timeout", "st-timeout"],
-  cancelled: ["off", "st-off"],
+/** The icon of each run status, so that nothing depends on colour alone. */
+export const STATUS_ICONS: Readonly<Record<RunStatus, IconName>> = {
+  running: "run",
+  success: "ok",
+  failed: "bad",
+  timeout: "timeout",
+  cancelled: "off",
 };
 
-type SignProps = PropsWithChildren<
-  { readonly icon: IconName; readonly name: string; readonly isIcon?: boolean }
->;
+type SignProps = PropsWithChildren<{
+  readonly icon: IconName;
+  /** Class of the colour; that of the icon when absent. */
+  readonly name?: string | undefined;
+  /** True if the word is for screen readers only. */
+  readonly isIcon?: boolean;
+  /** True to keep the icon and the word on one line. */
+  readonly isWord?: boolean;
+  readonly title?: string;
+}>;
 
-/** An icon in its colour, with its word; with `isIcon` the word is for screen readers only. */
-export function Sign({ icon, name, isIcon = false, children }: SignProps) {
+/** An icon in its colour, with its word. */
+export function Sign(sign: SignProps) {
+  const { icon, name = `st-${icon}`, isIcon = false, isWord = false, title, children } = sign;
   return (
-    <span class={`st ${name}`}>
+    <span class={`st ${isWord ? "word " : ""}${name}`} title={title}>
       <Icon name={icon} />
       {children && <span class={isIcon ? "sr" : undefined}>{children}</span>}
     </span>
   );
 }
 
-/** A word, the icon that stands for it, and the class of both. */
-export type Label = readonly [word: string, icon: IconName, name: string];
+/** A word, the icon that stands for it, and the class of both, if it is not that of the icon. */
+export type Label = readonly [word: string, icon: IconName, name?: string | undefined];
 
-interface Labelled<T> {
-  readonly of: T;
-  readonly isIcon?: boolean;
+type Signed<T> = Omit<SignProps, "icon" | "name"> & { readonly of: T };
+
+/** The sign of a label; its children follow the word. */
+export function LabelSign({ of: [word, icon, name], children, ...sign }: Signed<Label>) {
+  return <Sign {...{ icon, name }} {...sign}>{word}{children}</Sign>;
 }
 
-/** The sign of a label; with `isIcon` its word is for screen readers only. */
-export function LabelSign({ of: [word, icon, name], isIcon = false }: Labelled<Label>) {
-  return <Sign {...{ icon, name, isIcon }}>{word}</Sign>;
-}
-
-/** The status of a run; with `isIcon` its word is for screen readers only. */
-export function Status({ of, isIcon = false }: Labelled<RunStatus>) {
-  return <LabelSign of={[of, ...STATUS_ICONS[of]]} isIcon={isIcon} />;
-}
-
-/** The state of a thing other than a run, with the time or the reason of it. */
-export function State({ icon, name, children }: PropsWithChildren<{
-  readonly icon: "ok" | "bad" | "warn" | "late" | "off";
-  readonly name: string;
-}>) {
-  return <Sign icon={icon} name={`st-${icon}`}>{name} {children}</Sign>;
+/** The status of a run. */
+export function Status({ of, ...sign }: Signed<RunStatus>) {
+  return <Sign icon={STATUS_ICONS[of]} {...sign}>{of}</Sign>;
 }
 
 /** A region that scrolls when its table is wider than the screen, also by keyboard. */
@@ -258,8 +255,8 @@ export function Tabs({ label, tabs, class: name = "tabs" }: {
 
 export interface FeedEntry {
   readonly to: string;
-  /** The icon, and the class of its colour. */
-  readonly mark: readonly [IconName, string];
+  /** The icon, and the class of its colour, if it is not that of the icon. */
+  readonly mark: readonly [icon: IconName, name?: string | undefined];
   readonly title: string;
   /** Shown at the right. */
   readonly end: Child;

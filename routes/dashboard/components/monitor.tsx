@@ -63,7 +63,7 @@ export function MonitorStatus({ of, now }: { readonly of: Judged; readonly now: 
   const reason = monitor && reasonOf(monitor, last, now);
   return (
     <>
-      <Sign icon={icon} name={`word st-${icon}`}>{word}</Sign>
+      <Sign icon={icon} isWord>{word}</Sign>
       {reason !== null && <small class="under">{reason}</small>}
     </>
   );
@@ -225,7 +225,7 @@ export function flipEntries(flips: readonly Flip[]) {
     return (
       <li>
         <At at={flip.at} />
-        <Sign icon={icon} name={`st-${icon}`} />
+        <Sign icon={icon} />
         <span>{sentenceOf(flip, flips[i + 1])}</span>
       </li>
     );

@@ -1,10 +1,9 @@
 /** States of runs that pages share. */
 import type { RunListRow } from "../../../domain/runs/list.ts";
 import type { Failure } from "../run/texts.ts";
-import { Status, TimeContext } from "./elements.tsx";
+import { Sign, Status, TimeContext } from "./elements.tsx";
 import { durationText } from "./format.ts";
 import { useContext } from "hono/jsx";
-import { Icon } from "./icons.tsx";
 
 /** Time after which an open run counts as stuck. */
 export const STUCK_MS = 86_400_000;
@@ -20,12 +19,7 @@ export function RunState({ run, isIcon = false }: {
   const { status, startedAt, receivedAt } = run;
   const openMs = useContext(TimeContext).nowMs - (startedAt ?? receivedAt);
   if (status !== "running" || openMs <= STUCK_MS) return <Status of={status} isIcon={isIcon} />;
-  return (
-    <span class="st st-late" title={`Open for ${durationText(openMs)}`}>
-      <Icon name="late" />
-      <span class={isIcon ? "sr" : undefined}>stuck</span>
-    </span>
-  );
+  return <Sign icon="late" isIcon={isIcon} title={`Open for ${durationText(openMs)}`}>stuck</Sign>;
 }
 
 /** Why a run failed and the path to it, on one line; nothing if neither is known. */

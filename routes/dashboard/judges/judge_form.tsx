@@ -81,7 +81,7 @@ export const JUDGE_PAGES = objectPages(JUDGES, {
     };
   },
   open: async ({ deps, team }) => {
-    const known = await readKnownValues(deps, team);
+    const known = await readKnownValues({ deps, team });
     const [connection] = deps.judgeConnections;
     return {
       empty: { connection, rubric: RUBRIC, scale: "score", min: "1", max: "5", agents: [] },
@@ -100,7 +100,7 @@ async function tryJudge({ deps, team }: Visit, form: FormValues): Promise<Child>
   const estimate = form.get("paid") !== "true";
   const trial = parseJudgeTrial({ value: { judge, estimate } });
   const { runs, left } = existing(await deps.judgeTrials.try(team, trial), NO_SUCH_RUN);
-  const records = await readRecords(deps, team, runs.map(({ run }) => run));
+  const records = await readRecords({ deps, team }, runs.map(({ run }) => run));
   const byId = new Map(records.map((run) => [run.id, run]));
   const callable = runs.filter(({ costMax }) => costMax !== null);
   const sum = (amounts: readonly (bigint | null)[]) =>

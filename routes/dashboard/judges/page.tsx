@@ -9,7 +9,7 @@ import { LoadBar } from "../components/column_chart.tsx";
 import { Ago, type Label, LabelSign, Money } from "../components/elements.tsx";
 import { percentText } from "../components/format.ts";
 import { type Column, column, numberColumn } from "../components/table.tsx";
-import type { Visit } from "../layout/page.tsx";
+import type { Reader } from "../layout/page.tsx";
 import { queryText, RUNS_PATH } from "../layout/paths.ts";
 import { showList, slugColumn } from "../objects/list.tsx";
 import { objectsPage, showObject } from "../objects/pages.tsx";
@@ -20,13 +20,13 @@ import { obstacleText } from "./results.tsx";
 const RUNS_READ = 50;
 
 /** Reads the accounts of judges, and what they said about the latest runs. */
-async function readRows({ deps, team }: Pick<Visit, "deps" | "team">, judges: readonly Judge[]) {
+async function readRows({ deps, team }: Reader, judges: readonly Judge[]) {
   const { rows } = judges.length === 0
     ? { rows: [] }
     : await deps.runList.page(team, { from: null, to: null, isRoot: true }, null, RUNS_READ);
   const [states, runs] = await Promise.all([
     deps.judgeStates(team, judges),
-    readRecords(deps, team, rows.map(({ id }) => id)),
+    readRecords({ deps, team }, rows.map(({ id }) => id)),
   ]);
   const results = runs.flatMap((run) => run.judges).filter(({ state }) => state === "done");
   return judges.flatMap((judge, i) => {
@@ -91,23 +91,23 @@ function passedText({ judged, passed }: JudgeRow) {
 
 /** Labels by what keeps a judge from calling its model. */
 const OBSTACLES: Readonly<Record<Obstacle["kind"], Label>> = {
-  disabled: ["Disabled", "off", "word st-off"],
-  no_connection: ["No connection", "warn", "word st-warn"],
-  unpriced: ["No price", "warn", "word st-warn"],
-  blocked: ["Blocked", "bad", "word st-bad"],
-  too_dear: ["Too dear", "warn", "word st-warn"],
-  budget: ["Cap used up", "warn", "word st-warn"],
+  disabled: ["Disabled", "off"],
+  no_connection: ["No connection", "warn"],
+  unpriced: ["No price", "warn"],
+  blocked: ["Blocked", "bad"],
+  too_dear: ["Too dear", "warn"],
+  budget: ["Cap used up", "warn"],
 };
 
-const WORKS: Label = ["Works", "ok", "word st-ok"];
+const WORKS: Label = ["Works", "ok"];
 
 /** Shows the state of a judge, with what to do unless it works. */
 function stateCell({ judge, obstacle }: JudgeRow) {
-  if (obstacle === null) return <LabelSign of={WORKS} />;
+  if (obstacle === null) return <LabelSign of={WORKS} isWord />;
   const { kind, since } = obstacle;
   return (
     <>
-      <LabelSign of={OBSTACLES[kind]} />
+      <LabelSign of={OBSTACLES[kind]} isWord />
       {kind === "blocked" && since !== null && (
         <>
           {" "}

@@ -85,9 +85,9 @@ export function obstacleText({ settings }: Judge, { kind, reason }: Obstacle): s
 
 /** The label of a result. */
 export function labelOf({ state, passed }: Pick<JudgeResult, "state" | "passed">): Label {
-  if (state === "done") return passed ? ["passed", "ok", "st-ok"] : ["below", "bad", "st-bad"];
-  if (state === "pending") return ["not judged yet", "run", "st-run"];
-  return state === "failed" ? ["failed", "warn", "st-warn"] : ["skipped", "off", "st-off"];
+  if (state === "done") return passed ? ["passed", "ok"] : ["below", "bad"];
+  if (state === "pending") return ["not judged yet", "run"];
+  return state === "failed" ? ["failed", "warn"] : ["skipped", "off"];
 }
 
 /** Value that a model gave; a dash without one. */

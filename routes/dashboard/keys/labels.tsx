@@ -3,10 +3,9 @@ import { type CredentialRecord, isLive, OPERATOR } from "../../../domain/teams/c
 import { SERVICE_ACTOR, SETTINGS_ACTOR } from "../../../domain/teams/audit_log.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
 import type { ListedCredential } from "../../../domain/teams/key_list.ts";
-import type { Team } from "../../../domain/teams/team.ts";
-import type { AppDeps } from "../../http/context.ts";
+import type { Reader } from "../layout/page.tsx";
 import { agentPath, keyPath } from "../layout/paths.ts";
-import { Ago, At, State } from "../components/elements.tsx";
+import { Ago, At, Sign } from "../components/elements.tsx";
 import { CheckBoxes } from "../components/form_fields.tsx";
 import { type Column, column, nameColumn } from "../components/table.tsx";
 
@@ -49,15 +48,15 @@ export function keyGrant({ grant }: CredentialRecord) {
 /** Shows the state of a credential, the time of that state, and the replacement. */
 export function keyState(of: CredentialRecord, nowMs: number) {
   const changedAt = of.revokedAt ?? of.endsAt;
-  if (changedAt === undefined) return <State icon="ok" name="works" />;
+  if (changedAt === undefined) return <Sign icon="ok">works</Sign>;
   const [icon, name] = isLive(of, nowMs)
     ? ["late", "works, expires"] as const
     : ["off", of.revokedAt === null ? "expired" : "revoked"] as const;
   return (
-    <State icon={icon} name={name}>
-      <Ago at={changedAt} />
+    <Sign icon={icon}>
+      {name} <Ago at={changedAt} />
       {of.replacedBy !== undefined && [", ", <a href={keyPath(of.replacedBy)}>its replacement</a>]}
-    </State>
+    </Sign>
   );
 }
 
@@ -106,8 +105,7 @@ export type ActorNames = ReadonlyMap<string, string>;
 
 /** Reads the names of actors; an id that is not a key of the team has none. */
 export async function actorNames(
-  { credentials }: Pick<AppDeps, "credentials">,
-  team: Team,
+  { deps: { credentials }, team }: Reader,
   ids: readonly string[],
 ): Promise<ActorNames> {
   const records = await Promise.all([...new Set(ids)].map((id) => credentials.read(team, id)));

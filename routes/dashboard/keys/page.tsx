@@ -60,9 +60,9 @@ const showKeys: PageHandler = async (visit) => {
   });
 };
 
-const showNewKey: PageHandler = async ({ c, deps, team }) => {
-  const { kind, agent = "" } = c.req.query();
-  const agents = await readKnownAgents(deps, team);
+const showNewKey: PageHandler = async (visit) => {
+  const { kind, agent = "" } = visit.c.req.query();
+  const agents = await readKnownAgents(visit);
   return newKeyView(agents, kind, { agent }, ["ingest"], null);
 };
 
@@ -72,7 +72,7 @@ const submitNewKey: PageHandler = async ({ c, deps, team, credentialId, onProble
   const texts = { name: form.get("name") ?? "", agent: form.get("agent") ?? "" };
   const scopes = form.getAll("scopes");
   const kind = form.get("kind") === "ping_token" ? "ping_token" : "api_key";
-  const agents = await readKnownAgents(deps, team);
+  const agents = await readKnownAgents({ deps, team });
   onProblem((problem) => newKeyView(agents, kind, texts, scopes, problem));
   const spec = parseKey(bodyOf({ kind, ...texts, scopes }));
   const created = await deps.credentials.create(team, spec, credentialId);

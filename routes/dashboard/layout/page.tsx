@@ -1,10 +1,11 @@
 /** Pages of the dashboard: their tables, and how a handler responds: a page, an error or a redirect. */
 import { ERRORS, type Problem } from "../../../domain/core/errors.ts";
 import type { Requirement } from "../../../domain/teams/credentials.ts";
+import type { Team } from "../../../domain/teams/team.ts";
 import type { HandlerDeps } from "../../http/admission.ts";
 import { mayAdmin } from "../../http/access.ts";
 import { answerText } from "../../http/answer.ts";
-import type { Handle, MenuEntry, Refuse, RequestContext } from "../../http/context.ts";
+import type { AppDeps, Handle, MenuEntry, Refuse, RequestContext } from "../../http/context.ts";
 import { Layout, type View } from "./layout.tsx";
 import { DASHBOARD_PATH, ownPage } from "./paths.ts";
 import { storePreferences } from "./preferences.ts";
@@ -13,6 +14,12 @@ export type { View };
 
 /** A request for a page, with its dependencies and its caller. */
 export type Visit = ReturnType<typeof visitOf>;
+
+/** The part of a visit that loaders take. */
+export interface Reader {
+  readonly deps: AppDeps;
+  readonly team: Team;
+}
 
 /** Returns what the handler of a page takes; public pages do not use the caller. */
 export function visitOf(c: RequestContext, deps: HandlerDeps) {

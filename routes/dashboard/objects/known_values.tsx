@@ -7,11 +7,10 @@ import { CHECKS } from "../../../domain/checks/check.ts";
 import {
   CONFIG_PER_PAGE,
   type ConfigObject,
-  type ConfigStore,
+  type ObjectKind,
 } from "../../../domain/config/objects.ts";
 import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
-import type { Team } from "../../../domain/teams/team.ts";
-import type { AppDeps } from "../../http/context.ts";
+import type { Reader } from "../layout/page.tsx";
 import { countValues } from "../runs/runs_load.ts";
 import type { FieldBuilder } from "./form.tsx";
 
@@ -22,37 +21,34 @@ export type KnownValues = Awaited<ReturnType<typeof readKnownValues>>;
 const DAYS = 7;
 
 /** Reads the agents, checks and budgets, and the customers and features of the last days. */
-export async function readKnownValues(
-  { agents, objects, spend, environment }: AppDeps,
-  team: Team,
-) {
-  const nowMs = environment.now();
+export async function readKnownValues(reader: Reader) {
+  const nowMs = reader.deps.environment.now();
   const days = { from: dayOf(nowMs - DAYS * DAY_MS), to: dayOf(nowMs) };
   const namesOf = async (label: "customer" | "feature") =>
-    [...(await countValues(spend, team, label, days)).keys()].sort();
-  const [known, customers, features, checks, budgets] = await Promise.all([
-    readKnownAgents({ agents }, team),
+    [...(await countValues(reader, label, days)).keys()].sort();
+  const [agents, customers, features, checks, budgets] = await Promise.all([
+    readKnownAgents(reader),
     namesOf("customer"),
     namesOf("feature"),
-    readAll(objects(CHECKS), team),
-    readAll(objects(BUDGETS), team),
+    readAll(reader, CHECKS),
+    readAll(reader, BUDGETS),
   ]);
   const slugsOf = (all: readonly { readonly slug: string }[]) => all.map(({ slug }) => slug);
-  return { agents: known, customers, features, checks: slugsOf(checks), budgets: slugsOf(budgets) };
+  return { agents, customers, features, checks: slugsOf(checks), budgets: slugsOf(budgets) };
 }
 
 /** Reads all objects of a kind, up to its maximum. */
 export async function readAll<Settings, Sent>(
-  store: Pick<ConfigStore<Settings, Sent>, "list">,
-  team: Team,
+  { deps, team }: Reader,
+  of: ObjectKind<Settings, Sent>,
 ): Promise<readonly ConfigObject<Settings>[]> {
-  return (await store.list(team, { limit: CONFIG_PER_PAGE.max, after: null })).objects;
+  return (await deps.objects(of).list(team, { limit: CONFIG_PER_PAGE.max, after: null })).objects;
 }
 
 /** Reads the first agents by slug. */
-export async function readKnownAgents({ agents }: Pick<AppDeps, "agents">, team: Team) {
+export async function readKnownAgents({ deps, team }: Reader) {
   const query = { sort: "agent", archived: false, limit: AGENTS_PER_PAGE.default } as const;
-  const page = await agents.list(team, { ...query, after: null }).catch(nullIfRefused);
+  const page = await deps.agents.list(team, { ...query, after: null }).catch(nullIfRefused);
   return page?.agents.map(({ agent }) => agent) ?? [];
 }
 

@@ -75,7 +75,7 @@ function monitorEntry(monitor: Monitor, nowMs: number): FeedEntry {
   const isDue = expectedAt !== null && expectedAt <= nowMs;
   const expected = isDue && ["Expected ", <At at={expectedAt} />];
   return {
-    ...{ to: paths.agentPath(agent), mark: [icon, `st-${icon}`], end: <Ago at={since} /> },
+    ...{ to: paths.agentPath(agent), mark: [icon], end: <Ago at={since} /> },
     title: `${agent} is ${word.toLowerCase()}`,
     text: [
       isDue && <span class={state === "down" ? "err-count" : "more"}>{expected}</span>,
@@ -87,7 +87,7 @@ function monitorEntry(monitor: Monitor, nowMs: number): FeedEntry {
 }
 
 function runEntry(run: RunListRow, title: string, end: Child, text: Child): FeedEntry {
-  return { to: paths.runPath(run.id), mark: STATUS_ICONS[run.status], title, end, text };
+  return { to: paths.runPath(run.id), mark: [STATUS_ICONS[run.status]], title, end, text };
 }
 
 function wordsOf({ agent, customerId }: RunListRow): string {
@@ -102,10 +102,7 @@ function stuckEntry(run: RunListRow, name: string, nowMs: number): FeedEntry {
     </span>
   );
   const text = [reason, ` · ${wordsOf(run)}`];
-  return {
-    ...runEntry(run, name, durationText(nowMs - startedAt), text),
-    mark: ["late", "st-late"],
-  };
+  return { ...runEntry(run, name, durationText(nowMs - startedAt), text), mark: ["late"] };
 }
 
 function failureEntry(group: FailureGroup): FeedEntry {
@@ -128,7 +125,7 @@ function unpricedEntries(days: readonly DayMetrics[]): readonly FeedEntry[] {
   if (all === 0) return [];
   const lacks = [unpriced > 0 && "no price", uncounted > 0 && "no token counts"].filter(Boolean);
   return [{
-    ...{ to: `${paths.SPEND_PATH}#unpriced`, mark: ["warn", "st-warn"] },
+    ...{ to: `${paths.SPEND_PATH}#unpriced`, mark: ["warn"] },
     title: `${countedText(all, "call")} ${all === 1 ? "has" : "have"} ${lacks.join(" or ")}`,
     end: unpriced > 0 ? "Add a price" : "See the models",
     text: `${all === 1 ? "It counts" : "They count"} as $0, so costs are too low`,
@@ -190,13 +187,7 @@ function loadBar(openMs: number, usualMs: number, isFar: boolean) {
 function checkEntry(check: OverviewData["checks"][number]): FeedEntry {
   const { slug, description, fail, judged } = check;
   const end = `${formatCount(fail)} of ${formatCount(judged)} failed`;
-  return {
-    to: paths.checkPath(slug),
-    mark: ["bad", "st-bad"],
-    title: slug,
-    end,
-    text: description,
-  };
+  return { to: paths.checkPath(slug), mark: ["bad"], title: slug, end, text: description };
 }
 
 function slowEntry(run: RunListRow, name: string): FeedEntry {

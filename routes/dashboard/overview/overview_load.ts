@@ -1,10 +1,10 @@
 /** Reads the data of the overview in parallel, each part by a bounded range. */
 import type { OpenIncidents } from "../../../domain/alerts/incident.ts";
+import { CHANNELS } from "../../../domain/channels/channel_body.ts";
 import { CHECKS } from "../../../domain/checks/check.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
 import type { RollupRow } from "../../../domain/spend/rollup.ts";
-import type { Team } from "../../../domain/teams/team.ts";
-import type { AppDeps } from "../../http/context.ts";
+import type { Reader } from "../layout/page.tsx";
 import { formatCount } from "../components/format.ts";
 import { FAILURES, STUCK_MS } from "../components/run_state.tsx";
 import { listDeliveries, readOpenList } from "../alerts/alerts_load.ts";
@@ -49,7 +49,8 @@ export const SHOWN = 5;
 /** The data of the page. */
 export type OverviewData = Awaited<ReturnType<typeof loadOverview>>;
 
-export async function loadOverview(deps: AppDeps, team: Team, span: Span, open: OpenIncidents) {
+export async function loadOverview(reader: Reader, span: Span, open: OpenIncidents) {
+  const { deps, team } = reader;
   const { nowMs, readFrom, today } = span;
   const { spend, runList } = deps;
   const rows = await Array.fromAsync(spend.rows(team, "status", readFrom, today));
@@ -60,16 +61,16 @@ export async function loadOverview(deps: AppDeps, team: Team, span: Span, open: 
     deps.monitors.list(team, { state, limit: READ_MAX.monitors, after: null });
   const [hours, incidents, monitors, stuck, failures, running, slowest, agents, checks, problems] =
     await Promise.all([
-      readHours(deps, team, span, days),
-      readOpenList(deps, team, open),
+      readHours(reader, span, days),
+      readOpenList(reader, open),
       Promise.all([monitorsIn("down"), monitorsIn("late")]),
       runList.page(team, stuckFor, null, SHOWN + 1),
       runList.page(team, failed, null, READ_MAX.failures),
-      readRunning(deps, team, nowMs),
-      readSlowest(deps, team, span),
-      readAgents(deps, team, span),
-      readChecks(deps, team, today),
-      readProblems(deps, team, nowMs),
+      readRunning(reader, nowMs),
+      readSlowest(reader, span),
+      readAgents(reader, span),
+      readChecks(reader, today),
+      readProblems(reader, nowMs),
     ]);
   const named = [...failures.rows, ...stuck.rows, ...running.rows, ...slowest.rows];
   const lines = await deps.lineage.lines(team, [...new Set(named.map(({ id }) => id))]);
@@ -87,14 +88,16 @@ export async function loadOverview(deps: AppDeps, team: Team, span: Span, open: 
 }
 
 /** Reads the starts of today and of as many days before as are few enough. */
-async function readHours({ runList }: AppDeps, team: Team, span: Span, all: readonly DayMetrics[]) {
+async function readHours({ deps, team }: Reader, span: Span, all: readonly DayMetrics[]) {
   const todayRuns = all.at(-1)?.runs ?? 0;
   const before = daysToCompare(all.slice(-1 - USUAL_DAYS, -1), todayRuns);
   const from = span.startMs - before.length * DAY_MS;
   // Runs may begin while these are read.
   const [runs, failed, costs] = await Promise.all(
     (["runs", "failures", "costs"] as const).map((of) =>
-      todayRuns > STARTS_MAX ? null : runList.starts(team, of, from, span.endMs, 2 * STARTS_MAX)
+      todayRuns > STARTS_MAX
+        ? null
+        : deps.runList.starts(team, of, from, span.endMs, 2 * STARTS_MAX)
     ),
   );
   const days = runs ? completeDays(before, runs) : [];
@@ -107,8 +110,8 @@ async function readHours({ runList }: AppDeps, team: Team, span: Span, all: read
 }
 
 /** Reads the newest open runs, and counts all: a run is open in the status `running`. */
-async function readRunning(deps: AppDeps, team: Team, nowMs: number) {
-  const { runList } = deps;
+async function readRunning(reader: Reader, nowMs: number) {
+  const { deps: { runList }, team } = reader;
   const query = { status: "running" as const, from: null, to: null };
   const [{ rows }, starts] = await Promise.all([
     runList.page(team, query, null, READ_MAX.running),
@@ -117,22 +120,22 @@ async function readRunning(deps: AppDeps, team: Team, nowMs: number) {
   const count = starts === null
     ? `${formatCount(RUNNING_MAX)}+`
     : formatCount(Math.max(rows.length, starts.length));
-  return { rows, usual: await readUsual(deps, team, rows), count };
+  return { rows, usual: await readUsual(reader, rows), count };
 }
 
-async function readSlowest({ runList }: AppDeps, team: Team, { startMs, endMs }: Span) {
+async function readSlowest({ deps, team }: Reader, { startMs, endMs }: Span) {
   const today = { from: startMs, to: endMs };
-  const { rows, next } = await runList.page(team, today, null, READ_MAX.recent);
+  const { rows, next } = await deps.runList.page(team, today, null, READ_MAX.recent);
   const slowest = rows.filter(({ durationMs }) => durationMs !== null)
     .sort((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0)).slice(0, SHOWN);
   return { rows: slowest, compared: rows.length, isAll: next === null };
 }
 
 /** Reads the spend by agent; null if too many agents ran today. */
-async function readAgents({ spend }: AppDeps, team: Team, span: Span) {
+async function readAgents({ deps, team }: Reader, span: Span) {
   const read = async (from: string, to: string, max: number) => {
     const all: RollupRow[] = [];
-    for await (const rows of spend.rows(team, "agent", from, to)) {
+    for await (const rows of deps.spend.rows(team, "agent", from, to)) {
       all.push(...rows);
       if (all.length > max) return null;
     }
@@ -146,12 +149,13 @@ async function readAgents({ spend }: AppDeps, team: Team, span: Span) {
 }
 
 /** Reads processing that was given up, refused calls, broken channels, undelivered messages. */
-async function readProblems(deps: AppDeps, team: Team, nowMs: number) {
+async function readProblems(reader: Reader, nowMs: number) {
+  const { deps, team } = reader;
   const [givenUp, rejected, channels, { deliveries, next }] = await Promise.all([
     deps.deadStages.ofTeam(team),
-    countRejected(deps, team.id, nowMs),
-    readAll(deps.channels, team),
-    listDeliveries(deps, team, {
+    countRejected(reader, nowMs),
+    readAll(reader, CHANNELS),
+    listDeliveries(reader, {
       ...{ state: "dead", limit: READ_MAX.undelivered, fromMs: nowMs - DAY_MS },
     }),
   ]);
@@ -164,10 +168,10 @@ async function readProblems(deps: AppDeps, team: Team, nowMs: number) {
 }
 
 /** Reads how many of today's runs each enabled check judged and failed, the most failures first. */
-async function readChecks(deps: AppDeps, team: Team, today: string) {
+async function readChecks(reader: Reader, today: string) {
   const [checks, totals] = await Promise.all([
-    readAll(deps.objects(CHECKS), team),
-    deps.checkStats.totals(team, today, today),
+    readAll(reader, CHECKS),
+    reader.deps.checkStats.totals(reader.team, today, today),
   ]);
   const counted = checks.filter(({ settings }) => settings.enabled).map(
     ({ id, slug, settings }) => {

@@ -38,7 +38,7 @@ const showOverview: PageHandler = async (visit) => {
   const range = new Query(queryOf(c)).choice("days", RANGES.map(String));
   const nowMs = deps.environment.now();
   const span = spanAt(nowMs, Number(range ?? RANGE_DEFAULT));
-  const data = await loadOverview(deps, team, span, openCounts(c));
+  const data = await loadOverview(visit, span, openCounts(c));
   const attention = attentionOf(data, sumOf(openCounts(c)));
   // Days of sums are UTC days, unlike times on the page.
   const subtitle = (
@@ -126,7 +126,7 @@ function guideFor(target: CommandTarget, last: number | null) {
         hx-sync={hasSamples ? `#${SAMPLES_ID}:drop` : undefined}
         role="status"
       >
-        <Sign icon="run" name="st-run" />
+        <Sign icon="run" />
         Waiting for the first run. This page changes by itself.
       </p>
       {hasSamples && <SampleRuns of={target} />}

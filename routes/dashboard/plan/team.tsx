@@ -2,18 +2,16 @@
 import type { Team } from "../../../domain/teams/team.ts";
 import { CONTROL_RATE_FACTOR } from "../../../domain/core/limits.ts";
 import { planOfTeam, type Rate } from "../../../domain/teams/plans.ts";
-import { Ago, At, type KeyValue, KeyValues, Section, State } from "../components/elements.tsx";
+import { Ago, At, type KeyValue, KeyValues, Section, Sign } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 
 /** Shows that a team is active, or since when it is suspended. */
 export function teamState({ suspendedAt }: Team) {
-  return suspendedAt === undefined
-    ? <State icon="ok" name="active" />
-    : (
-      <State icon="bad" name="suspended">
-        <Ago at={suspendedAt} />
-      </State>
-    );
+  return suspendedAt === undefined ? <Sign icon="ok">active</Sign> : (
+    <Sign icon="bad">
+      suspended <Ago at={suspendedAt} />
+    </Sign>
+  );
 }
 
 /** Lists the stored attributes of a team. */

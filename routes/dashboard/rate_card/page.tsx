@@ -45,7 +45,7 @@ const showRateCard: PageHandler = async ({ c, deps, team }) => {
   // The first of repeated parameters wins.
   const list = parseListQuery(`${queryOf(c)}&limit=${ROWS_DEFAULT}`);
   const call = model === "" ? null : parseMatchQuery(queryOf(c), deps.environment.now());
-  const prices = await loadPrices(deps, team, list, call, isFiltered);
+  const prices = await loadPrices({ deps, team }, list, call, isFiltered);
   const { own, unshown, used, defaults } = prices;
   const { text, choice } = formOf(filters, null);
   return {

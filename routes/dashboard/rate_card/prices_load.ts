@@ -3,8 +3,7 @@ import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
 import type { MatchStep } from "../../../domain/pricing/rates.ts";
 import { type ModelName, OTHER_MODELS } from "../../../domain/runs/model_usage.ts";
 import { modelKey } from "../../../domain/spend/spend.ts";
-import type { Team } from "../../../domain/teams/team.ts";
-import type { AppDeps } from "../../http/context.ts";
+import type { Reader } from "../layout/page.tsx";
 import { type MatchQuery, type RateListQuery, ratePage } from "../../api/rate_card/rate_card.ts";
 import { actorNames } from "../keys/labels.tsx";
 
@@ -23,20 +22,20 @@ export type Prices = Awaited<ReturnType<typeof loadPrices>>;
 
 /** Reads a page, the price of a call, and without filters the models that the team uses. */
 export async function loadPrices(
-  deps: AppDeps,
-  team: Team,
+  reader: Reader,
   query: RateListQuery,
   call: MatchQuery | null,
   isFiltered: boolean,
 ) {
-  const { own: all, defaults, cursor } = await ratePage(deps, team, query);
+  const { own: all, defaults, cursor } = await ratePage(reader.deps, reader.team, query);
   const own = all.slice(0, OWN_SHOWN);
   return {
     ...{ own, defaults, cursor, call },
     unshown: all.length - own.length,
-    names: await actorNames(deps, team, own.map(({ createdBy }) => createdBy)),
-    match: call && (await deps.rateCards.card(team)).find(call.provider, call.model, call.at),
-    used: isFiltered ? { rows: [], unpriced: [] } : await readUsed(deps, team),
+    names: await actorNames(reader, own.map(({ createdBy }) => createdBy)),
+    match: call &&
+      (await reader.deps.rateCards.card(reader.team)).find(call.provider, call.model, call.at),
+    used: isFiltered ? { rows: [], unpriced: [] } : await readUsed(reader),
   };
 }
 
@@ -44,7 +43,7 @@ export async function loadPrices(
 const USED_DAYS = 30, USED_SHOWN = 20, USED_ROWS_READ = 2_000;
 
 /** Reads the prices of the models that the team calls most, and the models without a price. */
-async function readUsed({ spend, rateCards, environment }: AppDeps, team: Team) {
+async function readUsed({ deps: { spend, rateCards, environment }, team }: Reader) {
   const nowMs = environment.now();
   const calls = new Map<string, { readonly name: ModelName; readonly count: number }>();
   let remaining = USED_ROWS_READ;

@@ -124,10 +124,11 @@ function periodText({ spec: { from, to } }: RepriceJob): string {
 const RELOAD_SECONDS = 1;
 
 /** Shows the progress of a job and the difference in cost. */
-export const showJob: PageHandler = async ({ c, deps, team }) => {
+export const showJob: PageHandler = async (visit) => {
+  const { c, deps, team } = visit;
   const id = c.req.param("id") ?? "";
   const job = existing(isJobId(id) ? await deps.reprices.get(team, id) : null, NO_SUCH_JOB);
-  const names = await actorNames(deps, team, [job.createdBy]);
+  const names = await actorNames(visit, [job.createdBy]);
   const { spec, dryRun, state, sum, failed, shares } = job;
   const percent = Math.floor(job.progress * 100);
   const differenceOf = ({ sum }: { readonly sum: RepriceSum }) => Number(sum.after - sum.before);

@@ -1,5 +1,4 @@
 /** Rejected calls with the reason: the page `/dashboard/refusals`, and a notice that links to it. */
-import type { TeamId } from "../../../domain/core/ids.ts";
 import { REFUSAL_LIMITS as KEPT } from "../../../domain/core/limits.ts";
 import {
   IGNORED_PARAMETER,
@@ -8,8 +7,7 @@ import {
   type RefusalCount,
 } from "../../../domain/refusals/refusals.ts";
 import { teamKey } from "../../http/access.ts";
-import type { AppDeps } from "../../http/context.ts";
-import type { DashboardPage, PageHandler } from "../layout/page.tsx";
+import type { DashboardPage, PageHandler, Reader } from "../layout/page.tsx";
 import { REFUSALS_PATH } from "../layout/paths.ts";
 import { At, Empty, InlineNotice } from "../components/elements.tsx";
 import { countedText, dayText } from "../components/format.ts";
@@ -82,8 +80,8 @@ const LATEST_COLUMNS: readonly Column<Refusal>[] = [
 ];
 
 /** Counts a team's refused calls of today and yesterday. */
-export async function countRejected({ refusals }: AppDeps, team: TeamId, nowMs: number) {
-  return recentRefusals(await refusals.read(team, nowMs), nowMs);
+export async function countRejected({ deps, team }: Reader, nowMs: number) {
+  return recentRefusals(await deps.refusals.read(team.id, nowMs), nowMs);
 }
 
 /** Shows the banner if any call was rejected, or accepted with an ignored parameter. */

@@ -1,13 +1,12 @@
 /** Reads the child runs of a trace, as far as they are unfolded, and the ends of failed runs. */
 import type { RunId } from "../../../domain/core/ids.ts";
-import type { Team } from "../../../domain/teams/team.ts";
 import { explainCalls, type ExplainedCall } from "../../../domain/runs/explain_cost.ts";
 import { storedFacts } from "../../../domain/runs/event.ts";
 import type { PlacedPage, PositionedEvent, RunHandle } from "../../../domain/runs/event_page.ts";
 import { causesOf, type Descendant, type RunLineage } from "../../../domain/runs/list.ts";
 import { assemble, type RunRecord } from "../../../domain/runs/record.ts";
 import { EVENTS_PAGE_BYTES_MAX } from "../../../domain/core/limits.ts";
-import type { AppDeps } from "../../http/context.ts";
+import type { Reader } from "../layout/page.tsx";
 import { CHILDREN_LISTED, ROWS_PER_PAGE, type TraceView, UNFOLDED_STEPS_MAX } from "./paths.ts";
 import { isFailure } from "./texts.ts";
 
@@ -43,8 +42,7 @@ const BRANCHES_MAX = 40, PARALLEL_MAX = 4;
  * failed ones that explain a failure. The others stay folded.
  */
 export async function loadBranches(
-  deps: AppDeps,
-  team: Team,
+  reader: Reader,
   run: RunRecord,
   { descendants, isCut }: RunLineage,
   view: TraceView,
@@ -59,7 +57,7 @@ export async function loadBranches(
   const wanted = [...causes, ...others].slice(0, BRANCHES_MAX);
   const loaded = new Map<RunId, LoadedBranch>();
   for (let chars = 0; wanted.length > 0 && chars < EVENTS_PAGE_BYTES_MAX;) {
-    const group = wanted.splice(0, PARALLEL_MAX).map((id) => loadBranch(deps, team, id));
+    const group = wanted.splice(0, PARALLEL_MAX).map((id) => loadBranch(reader, id));
     for (const child of await Promise.all(group)) {
       if (child === null) continue;
       loaded.set(child.run, child);
@@ -68,7 +66,7 @@ export async function loadBranches(
   }
   const shown = listed.filter(({ parent }) => parent === run.id || loaded.has(parent));
   const folded = shown.map(({ row }) => row.id).filter((id) => !loaded.has(id));
-  const lines = await deps.lineage.lines(team, folded.slice(0, ROWS_PER_PAGE));
+  const lines = await reader.deps.lineage.lines(reader.team, folded.slice(0, ROWS_PER_PAGE));
   return shown.map(({ row, parent }) => {
     const child = loaded.get(row.id) ?? null;
     const goal = child?.record.opening?.goal ?? lines.get(row.id)?.name ?? null;
@@ -86,8 +84,8 @@ export function failedPath(run: RunRecord, children: readonly Descendant[]) {
 /** A child run that was read. */
 export type LoadedBranch = NonNullable<Awaited<ReturnType<typeof loadBranch>>>;
 
-async function loadBranch({ runs }: AppDeps, team: Team, id: RunId) {
-  const stored = await runs.find(team, id);
+async function loadBranch({ deps, team }: Reader, id: RunId) {
+  const stored = await deps.runs.find(team, id);
   if (stored === null) return null;
   const record = assemble(id, stored);
   const page = await stored.page(null, ROWS_PER_PAGE);

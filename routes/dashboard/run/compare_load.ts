@@ -1,12 +1,11 @@
 /** Reads the two runs of a comparison, with the steps of the runs that they started. */
 import { unlessRefused } from "../../../domain/core/errors.ts";
-import type { Team } from "../../../domain/teams/team.ts";
 import { totalsOf } from "../../../domain/runs/list.ts";
 import { addCounts } from "../../../domain/core/sums.ts";
 import { assemble } from "../../../domain/runs/record.ts";
 import type { RunId } from "../../../domain/core/ids.ts";
 import { parseRunId } from "../../../domain/ingest/parse.ts";
-import type { AppDeps } from "../../http/context.ts";
+import type { Reader } from "../layout/page.tsx";
 import { CHILDREN_LISTED } from "./paths.ts";
 import { lastSuccess } from "./run_load.ts";
 import { eventSteps, runStep, type Step } from "./run_view.ts";
@@ -35,16 +34,17 @@ export type Side = NonNullable<Awaited<ReturnType<typeof loadSide>>>;
  *
  * @param wanted id of the other run, as the query has it
  */
-export async function loadSides(deps: AppDeps, team: Team, id: RunId, wanted: string | null) {
-  const a = await loadSide(deps, team, id);
+export async function loadSides(reader: Reader, id: RunId, wanted: string | null) {
+  const a = await loadSide(reader, id);
   if (a === null) return null;
   const otherId = wanted === null
-    ? await lastSuccess(deps, team, a.run)
+    ? await lastSuccess(reader, a.run)
     : unlessRefused(() => parseRunId(wanted.trim()), () => null);
-  return { a, b: otherId ? await loadSide(deps, team, otherId) : null };
+  return { a, b: otherId ? await loadSide(reader, otherId) : null };
 }
 
-async function loadSide({ runs, lineage, environment }: AppDeps, team: Team, id: RunId) {
+async function loadSide({ deps, team }: Reader, id: RunId) {
+  const { runs, lineage, environment } = deps;
   const steps: ComparedStep[] = [];
   const visited = new Set<RunId>();
   let left = STEPS_MAX;

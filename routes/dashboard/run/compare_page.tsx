@@ -27,11 +27,12 @@ interface Sides {
 }
 
 /** Shows the comparison with the run of the query, by default with the last success before it. */
-export const showComparison: PageHandler = async ({ c, deps, team }) => {
+export const showComparison: PageHandler = async (visit) => {
+  const { c } = visit;
   c.set("renderProblem", renderRunNotFound);
   const { with: wanted = null, only } = c.req.query();
   const id = unlessRefused(() => parseRunId(c.req.param("id") ?? ""), () => null);
-  const sides = id && await loadSides(deps, team, id, wanted);
+  const sides = id && await loadSides(visit, id, wanted);
   if (sides === null) return fail(c, NO_SUCH_RUN);
   const { a, b } = sides;
   const missing = wanted === null

@@ -236,9 +236,7 @@ export function CheckResults({ run, checkIds, obstacles }: CheckResultsProps) {
   return (
     <section class="verdicts" aria-labelledby="checks-title">
       <h2 id="checks-title">{title}</h2>
-      {isPending && (
-        <Sign icon="run" name="st-run">{results.length === 0 ? "running" : "running again"}</Sign>
-      )}
+      {isPending && <Sign icon="run">{results.length === 0 ? "running" : "running again"}</Sign>}
       {results.map((result) => <Pill {...result} isKept={checkIds.has(result.id)} />)}
       {judges.map((result) => <JudgePill {...result} obstacle={obstacles.get(result.judge)} />)}
     </section>

@@ -39,12 +39,13 @@ const RELOAD_SECONDS = 3;
 /** Maximum characters of a text to find. */
 const TEXT_CHARS = 100;
 
-const showRun: PageHandler = async ({ c, deps, principal }) => {
+const showRun: PageHandler = async (visit) => {
+  const { c } = visit;
   c.set("renderProblem", renderRunNotFound);
   const id = unlessRefused(() => parseRunId(c.req.param("id") ?? ""), () => null);
   if (id === null) return fail(c, NO_SUCH_RUN);
   const view = readView(c, parseEventsPage(queryOf(c)).after);
-  const data = await loadRun(deps, principal, id, view);
+  const data = await loadRun(visit, id, view);
   if (data === null) return fail(c, NO_SUCH_RUN);
   const { run, isAdmin, isLive } = data;
   const confirms = isAdmin && confirmedIn(c, "delete") !== null;

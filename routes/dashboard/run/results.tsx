@@ -4,7 +4,7 @@ import { formatInstant } from "../../../domain/core/time.ts";
 import { nextTryAt, type StageProgress } from "../../../domain/runs/stages.ts";
 import type { AddedScore } from "../../../domain/runs/scores.ts";
 import type { RunRecord } from "../../../domain/runs/record.ts";
-import { At, Copyable, KeyValues, LabelList, Section, State } from "../components/elements.tsx";
+import { At, Copyable, KeyValues, LabelList, Section, Sign } from "../components/elements.tsx";
 import { durationText } from "../components/format.ts";
 import { FLAG_WORDS, type FlagWords } from "../components/run_state.tsx";
 import { agentPath, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
@@ -168,12 +168,12 @@ function Stage({ state, attempts, at, error }: StageProgress) {
   const tryAt = state === "retrying" ? nextTryAt({ tries: attempts, at }) : "dead";
   const retry = tryAt !== "dead" && <At at={tryAt} />;
   return (
-    <State icon={icon} name={word}>
-      since <At at={at} />
+    <Sign icon={icon}>
+      {word} since <At at={at} />
       {error !== undefined && `, attempt ${attempts}: ${error}`}
       {retry && "; next attempt "}
       {retry}
-    </State>
+    </Sign>
   );
 }
 

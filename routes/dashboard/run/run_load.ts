@@ -1,5 +1,4 @@
 /** Reads the data of a run's page: the run, its steps, why it failed, and the runs around it in a list. */
-import type { Principal } from "../../../domain/teams/credentials.ts";
 import { CHECKS } from "../../../domain/checks/check.ts";
 import { JUDGES } from "../../../domain/judges/judge_body.ts";
 import { storedFacts } from "../../../domain/runs/event.ts";
@@ -15,8 +14,7 @@ import { coversCalls, traitsOf } from "../../../domain/runs/cost.ts";
 import { isStated } from "../../../domain/runs/run.ts";
 import { type RunListPage, totalsOf, usualOf } from "../../../domain/runs/list.ts";
 import { addCounts } from "../../../domain/core/sums.ts";
-import type { AppDeps, RequestContext } from "../../http/context.ts";
-import { mayAdmin } from "../../http/access.ts";
+import type { RequestContext } from "../../http/context.ts";
 import { readIncidentsOfRun } from "../alerts/entries.tsx";
 import { obstacleText } from "../judges/results.tsx";
 import { readAll } from "../objects/known_values.tsx";
@@ -31,7 +29,7 @@ import {
 } from "./paths.ts";
 import { isFailure, lineOf } from "./texts.ts";
 import { Overloaded, unlessRefused } from "../../../domain/core/errors.ts";
-import type { Team } from "../../../domain/teams/team.ts";
+import type { Reader, Visit } from "../layout/page.tsx";
 import { runsCursorText } from "../../api/runs/run_list.ts";
 import { capitalized, formatCount } from "../components/format.ts";
 import { RUNS_PATH } from "../layout/paths.ts";
@@ -47,12 +45,12 @@ const SPANS_MAX = { usual: 5_000, live: 1_000 } as const;
 const LATEST = { usual: 50, recent: 20 } as const;
 
 /** Loads a run; null if the team has no run with that id. */
-export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, view: TraceView) {
-  const { team } = principal;
+export async function loadRun(visit: Visit, id: RunId, view: TraceView) {
+  const { deps, team, isAdmin } = visit;
   const [stored, family, neighbours] = await Promise.all([
     deps.runs.find(team, id),
     deps.lineage.of(team, id),
-    findNeighbours(deps, team, id, view.list),
+    findNeighbours(visit, id, view.list),
   ]);
   if (stored === null) return null;
   const run = assemble(id, stored);
@@ -62,12 +60,12 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
   const isShort = after === null && run.usage.events <= UNFOLDED_STEPS_MAX;
   const [read, branches, agentRuns, incidents, checks, obstacles, success] = await Promise.all([
     stored.page(after, isShort ? UNFOLDED_STEPS_MAX : ROWS_PER_PAGE),
-    loadBranches(deps, team, run, family, view),
+    loadBranches(visit, run, family, view),
     agent === null ? null : deps.runList.page(team, { agent, from: null, to }, null, LATEST.usual),
-    readIncidentsOfRun(deps, team, id),
-    run.checks.length === 0 ? [] : readAll(deps.objects(CHECKS), team),
-    readObstacles(deps, team, run),
-    isFailure(run.status) ? lastSuccess(deps, team, run) : null,
+    readIncidentsOfRun(visit, id),
+    run.checks.length === 0 ? [] : readAll(visit, CHECKS),
+    readObstacles(visit, run),
+    isFailure(run.status) ? lastSuccess(visit, run) : null,
   ]);
   const latest = agentRuns?.rows ?? [];
   const first = { after, ...read };
@@ -120,22 +118,18 @@ export async function loadRun(deps: AppDeps, principal: Principal, id: RunId, vi
     obstacles,
     /** True if the run is about to change. */
     isLive,
-    isAdmin: mayAdmin(principal),
+    isAdmin,
     nowMs: deps.environment.now(),
   };
 }
 
 /** Returns words about what keeps judges from judging a run, by slug; none for a judge that calls. */
-async function readObstacles(
-  deps: AppDeps,
-  team: Team,
-  run: RunRecord,
-): Promise<ReadonlyMap<string, string>> {
+async function readObstacles(reader: Reader, run: RunRecord): Promise<ReadonlyMap<string, string>> {
   const pending = run.judges.filter(({ state }) => state === "pending").map(({ judge }) => judge);
   if (pending.length === 0) return new Map();
-  const all = await readAll(deps.objects(JUDGES), team);
+  const all = await readAll(reader, JUDGES);
   const judges = all.filter(({ slug }) => pending.includes(slug));
-  const states = await deps.judgeStates(team, judges);
+  const states = await reader.deps.judgeStates(reader.team, judges);
   return new Map(judges.flatMap((judge, i) => {
     const obstacle = states[i]?.obstacle ?? null;
     return obstacle === null ? [] : [[judge.slug, obstacleText(judge, obstacle)]];
@@ -250,13 +244,9 @@ export function listOf(c: RequestContext): string | null {
 }
 
 /** Finds the neighbours of a run on the page of its list; null without a list. */
-async function findNeighbours(
-  { runList, environment }: AppDeps,
-  team: Team,
-  id: RunId,
-  list: string | null,
-) {
+async function findNeighbours({ deps, team }: Reader, id: RunId, list: string | null) {
   if (list === null) return null;
+  const { runList, environment } = deps;
   const request = unlessRefused(() => parseListQuery(list, environment.now()), () => null);
   if (request === null) return null;
   const { query, after, limit, isWindowDefault } = request;
@@ -317,14 +307,15 @@ export function awaitsChecks({ cost, processing }: Pick<RunRecord, "cost" | "pro
  * none.
  */
 export async function lastSuccess(
-  { runList }: Pick<AppDeps, "runList">,
-  team: Team,
+  { deps, team }: Reader,
   { id, agent, feature, startedAt }: RunRecord,
 ): Promise<RunId | null> {
   if (agent === null) return null;
   const query = { agent, status: "success", from: null, to: startedAt ?? null } as const;
   const find = async (more: { readonly feature?: string }) =>
-    (await runList.page(team, { ...query, ...more }, null, 2)).rows.find((row) => row.id !== id)
+    (await deps.runList.page(team, { ...query, ...more }, null, 2)).rows.find((row) =>
+      row.id !== id
+    )
       ?.id;
   return (feature === null ? null : await find({ feature })) ?? await find({}) ?? null;
 }

@@ -117,7 +117,7 @@ type CopiedProps = PropsWithChildren<{
   readonly name: string;
   /** Shown after the name. */
   readonly note?: Child;
-  readonly icon?: readonly [name: IconName, kind: string] | undefined;
+  readonly icon?: readonly [name: IconName, kind?: string | undefined] | undefined;
   readonly class?: string;
 }>;
 
@@ -293,7 +293,7 @@ export function CallBox({ id, call, failure, tookMs = null }: CallBoxProps) {
           id={`${id}-result`}
           class={isFailed ? "result is-bad" : "result"}
           name={isFailed ? "Failed" : "Result"}
-          icon={isFailed ? ["bad", "st-bad"] : undefined}
+          icon={isFailed ? ["bad"] : undefined}
           note={tookMs !== null && <span class="end">{durationText(tookMs)}</span>}
         >
           {call.result === undefined

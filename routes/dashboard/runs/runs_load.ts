@@ -4,13 +4,11 @@ import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
 import { JUDGES } from "../../../domain/judges/judge_body.ts";
 import { causesOf, type RunListRow, usualOf } from "../../../domain/runs/list.ts";
 import type { RunsRequest } from "../../../domain/runs/list_query.ts";
-import type { Team } from "../../../domain/teams/team.ts";
-import type { AppDeps } from "../../http/context.ts";
 import { commandTarget } from "../components/first_command.tsx";
 import { countRejected } from "../refusals/page.tsx";
 import { isFailure } from "../run/texts.ts";
 import type { ListQuery } from "./query.ts";
-import type { Visit } from "../layout/page.tsx";
+import type { Reader, Visit } from "../layout/page.tsx";
 
 const NO_JUDGES = { objects: [], next: null };
 
@@ -25,17 +23,17 @@ export async function loadRuns(visit: Visit, query: ListQuery, request: RunsRequ
   const change = query.isLive ? await deps.changes.last(team.id) : 0;
   const [page, rejected, target, counts, judges] = await Promise.all([
     runList.page(team, request.query, request.after, request.limit),
-    countRejected(deps, team.id, nowMs),
+    countRejected(visit, nowMs),
     commandTarget(visit),
     // A page that reloads itself keeps its menus.
-    query.has("seen") ? null : readCounts(deps, team, request, nowMs),
+    query.has("seen") ? null : readCounts(visit, request, nowMs),
     query.has("seen")
       ? NO_JUDGES
       : deps.objects(JUDGES).list(team, { limit: JUDGES.cap, after: null }),
   ]);
   const [families, usual] = await Promise.all([
     lineage.families(team, page.rows.map(({ id }) => id)),
-    readUsual(deps, team, page.rows),
+    readUsual(visit, page.rows),
   ]);
   const shown = query.getAll("open").flatMap((id) => families.get(id as RunId)?.children ?? []);
   const causes = page.rows.filter(({ status }) => isFailure(status))
@@ -50,10 +48,10 @@ export async function loadRuns(visit: Visit, query: ListQuery, request: RunsRequ
 const USUAL = { agentsMax: 20, runs: 50 } as const;
 
 /** Reads the usual figures of the agents of some runs. */
-export async function readUsual({ runList }: AppDeps, team: Team, rows: readonly RunListRow[]) {
+export async function readUsual({ deps, team }: Reader, rows: readonly RunListRow[]) {
   const agents = [...new Set(rows.flatMap(({ agent }) => agent ?? []))].slice(0, USUAL.agentsMax);
   const usual = await Promise.all(agents.map(async (agent) => {
-    const latest = await runList.page(team, { agent, from: null, to: null }, null, USUAL.runs);
+    const latest = await deps.runList.page(team, { agent, from: null, to: null }, null, USUAL.runs);
     return [agent, usualOf(latest.rows)] as const;
   }));
   return new Map(usual);
@@ -69,12 +67,8 @@ export const RUNNING_MAX = 1_000;
 const COUNTED = ["status", "agent", "customer", "feature", "model"] as const;
 
 /** Counts the runs of the days of a list by the values of its filters. */
-async function readCounts(
-  { spend, runList }: AppDeps,
-  team: Team,
-  { query: { from, to } }: RunsRequest,
-  nowMs: number,
-) {
+async function readCounts(reader: Reader, { query: { from, to } }: RunsRequest, nowMs: number) {
+  const { deps: { spend, runList }, team } = reader;
   const last = to === null ? nowMs : to - 1;
   const first = Math.max(from ?? last - COUNTED_MS.usual, last - COUNTED_MS.max);
   const days = { from: dayOf(first), to: dayOf(Math.max(first, last)) };
@@ -83,7 +77,7 @@ async function readCounts(
     runList.starts(team, "running", from ?? 0, to ?? nowMs + DAY_MS, RUNNING_MAX),
     ...COUNTED.map(async (label) => {
       const filter = label === "customer" ? "customer_id" : label;
-      return [filter, await countValues(spend, team, label, days)] as const;
+      return [filter, await countValues(reader, label, days)] as const;
     }),
   ]);
   const measures = totals.flat().map((row) => row.measures);
@@ -105,14 +99,13 @@ const COUNTED_ROWS_MAX = 500;
 
 /** Counts the runs of each value of a label, the most frequent first. */
 export async function countValues(
-  spend: AppDeps["spend"],
-  team: Team,
+  { deps, team }: Reader,
   label: typeof COUNTED[number],
   days: { readonly from: string; readonly to: string },
 ) {
   const counts: [name: string, runs: number][] = [];
   let left = COUNTED_ROWS_MAX;
-  for await (const rows of spend.rows(team, label, days.from, days.to)) {
+  for await (const rows of deps.spend.rows(team, label, days.from, days.to)) {
     for (const { group, measures } of rows.slice(0, left)) {
       const value = "value" in group ? group.value : null;
       const name = typeof value === "string" ? value : value?.model;

@@ -11,10 +11,11 @@ import { nameOr } from "../run/texts.ts";
 import { SEARCH_CHARS_MAX, SearchField } from "../layout/layout.tsx";
 import { loadSearch } from "./search_load.ts";
 
-const showSearch: PageHandler = async ({ c, deps, team, principal }) => {
+const showSearch: PageHandler = async (visit) => {
+  const { c, principal } = visit;
   const text = (c.req.query("q") ?? "").trim().slice(0, SEARCH_CHARS_MAX);
   const { menu, nowMs } = c.get("frame");
-  const matches = principal.grant.kind !== "operator" && await loadSearch(deps, team, text, nowMs);
+  const matches = principal.grant.kind !== "operator" && await loadSearch(visit, text, nowMs);
   const pages = menu.filter(({ name, access }) =>
     refusalOf(principal, access) === null && name.toLowerCase().includes(text.toLowerCase())
   );

@@ -4,8 +4,7 @@ import { AGENT_CHARS_MAX } from "../../../domain/core/limits.ts";
 import { isName } from "../../../domain/core/rules.ts";
 import { DAY_MS, dayOf } from "../../../domain/core/time.ts";
 import type { AgentPosition } from "../../../domain/agents/agents.ts";
-import type { Team } from "../../../domain/teams/team.ts";
-import type { AppDeps } from "../../http/context.ts";
+import type { Reader } from "../layout/page.tsx";
 import { countValues } from "../runs/runs_load.ts";
 
 /** Maximum results of a kind. */
@@ -20,13 +19,13 @@ const CUSTOMER_DAYS = 7;
 const SCAN_MS = 300;
 
 /** Searches all kinds in parallel. An empty text finds agents only. */
-export async function loadSearch(deps: AppDeps, team: Team, text: string, nowMs: number) {
-  const { runList, lineage } = deps;
+export async function loadSearch(reader: Reader, text: string, nowMs: number) {
+  const { deps: { runList, lineage }, team } = reader;
   const byText = { text, from: null, to: null };
   const [page, agents, customers] = await Promise.all([
     text === "" ? null : runList.page(team, byText, null, SHOWN, SCAN_MS),
-    findAgents(deps, team, text),
-    text === "" ? [] : findCustomers(deps, team, text, nowMs),
+    findAgents(reader, text),
+    text === "" ? [] : findCustomers(reader, text, nowMs),
   ]);
   const { rows: runs = [], searchedTo = null } = page ?? {};
   const lines = await lineage.lines(team, runs.map(({ id }) => id));
@@ -37,7 +36,7 @@ export async function loadSearch(deps: AppDeps, team: Team, text: string, nowMs:
  * Finds the agent of this slug, those whose slug begins with the text, and those among the first
  * ones by slug whose slug or name contains it.
  */
-async function findAgents({ agents }: AppDeps, team: Team, text: string) {
+async function findAgents({ deps: { agents }, team }: Reader, text: string) {
   const list = async (limit: number, after: AgentPosition | null) => {
     const query = { limit, after, archived: false, sort: "agent" } as const;
     return (await agents.list(team, query).catch(nullIfRefused))?.agents ?? [];
@@ -60,11 +59,12 @@ async function findAgents({ agents }: AppDeps, team: Team, text: string) {
 }
 
 /** Finds the customers of the last days whose name contains the text, and the one that has it. */
-async function findCustomers({ spend, runList }: AppDeps, team: Team, text: string, nowMs: number) {
+async function findCustomers(reader: Reader, text: string, nowMs: number) {
+  const { deps: { runList }, team } = reader;
   const days = { from: dayOf(nowMs - CUSTOMER_DAYS * DAY_MS), to: dayOf(nowMs) };
   const [exact, latest] = await Promise.all([
     runList.page(team, { customer: text, from: null, to: null }, null, 1),
-    countValues(spend, team, "customer", days),
+    countValues(reader, "customer", days),
   ]);
   const containing = [...latest.keys()].filter((name) =>
     name !== text && name.toLowerCase().includes(text.toLowerCase())
