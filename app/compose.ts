@@ -366,7 +366,6 @@ export function createService(options: ServiceOptions) {
     loadSamples: options.loadSamples ?? null,
     guardDeadlines,
     live,
-    egress: options.egress ?? NO_EGRESS,
     publicUrl: options.publicUrl ?? null,
     environment,
     limits: options.limits,

@@ -92,15 +92,11 @@ export function readJsonBody(
 
 /** Reads the body as form fields. Any other text parses to fields that no page knows. */
 export function readForm(deadlines: Deadlines, admission: Admission): Guard {
-  return readBody(
-    deadlines,
-    admission,
-    { bytesMax: FORM_BYTES_MAX, onRead: () => {} },
-    (c, bytes) => {
-      c.set("form", new URLSearchParams(decoded(bytes)));
-      return null;
-    },
-  );
+  const options = { bytesMax: FORM_BYTES_MAX, onRead: () => {} };
+  return readBody(deadlines, admission, options, (c, bytes) => {
+    c.set("form", new URLSearchParams(decoded(bytes)));
+    return null;
+  });
 }
 
 /**
@@ -119,10 +115,10 @@ export function readBytes(
     c.set("bytes", bytes);
     return null;
   };
-  return (c) =>
-    readBody(deadlines, admission, { bytesMax: bytesMax(c), onRead, codings: ALL_CODINGS }, take)(
-      c,
-    );
+  return (c) => {
+    const options = { bytesMax: bytesMax(c), onRead, codings: ALL_CODINGS };
+    return readBody(deadlines, admission, options, take)(c);
+  };
 }
 
 /** Receives the inflated size of a body. */

@@ -1,7 +1,6 @@
 /** Request context, and the dependencies of routes. */
 import type { Context } from "hono";
 import type { OpenIncidents } from "../../domain/alerts/incident.ts";
-import type { EgressPolicy } from "../../domain/channels/sender.ts";
 import type { Judge } from "../../domain/judges/judge.ts";
 import type { Patterns } from "../../domain/checks/program.ts";
 import type { Body } from "../../domain/core/body.ts";
@@ -186,8 +185,6 @@ export interface AppDeps {
   readonly changes: ChangeStore;
   readonly live: LiveFeed;
   readonly deadStages: DeadStageStore;
-  /** Addresses that channels may call. */
-  readonly egress: EgressPolicy;
   /** Origin of links in messages; null without one (decision 55). */
   readonly publicUrl: string | null;
   readonly environment: Environment;

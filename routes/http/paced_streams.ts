@@ -124,10 +124,7 @@ export class PacedStreams {
 }
 
 /** Returns the next non-empty part; null at the end, or when it is no longer wanted. */
-async function nextPart(
-  parts: AsyncIterator<Uint8Array>,
-  isWanted: () => boolean,
-): Promise<Uint8Array<ArrayBuffer> | null> {
+async function nextPart(parts: AsyncIterator<Uint8Array>, isWanted: () => boolean) {
   while (isWanted()) {
     const part = await parts.next();
     if (part.done === true) return null;

@@ -22,13 +22,8 @@ import * as shape from "../../openapi/wire.ts";
 import { exportedRun } from "../runs/run_json.ts";
 import { parseRunsCursor, RUN_FILTERS } from "../runs/run_list.ts";
 
-const EXPORT_FORMATS = ["ndjson", "csv"] as const;
-
-/** One of {@link EXPORT_FORMATS}. */
-export type ExportFormat = typeof EXPORT_FORMATS[number];
-
 /** Writer of a format. */
-export interface ExportForm {
+interface ExportForm {
   /** Content type. */
   readonly type: string;
   /** Text before the first run. */
@@ -39,52 +34,49 @@ export interface ExportForm {
   readonly tail: (runs: number) => string;
 }
 
-/** `text` is client-supplied; `plain` consists of digits or of the service's own values. */
-type Kind = "text" | "plain";
-
-/** A column of CSV. */
-type Column = readonly [name: string, kind: Kind, value: (run: RunListRow) => unknown];
+/** A column of CSV: the cell of a run is safe for spreadsheets, and null for none. */
+type Column = readonly [name: string, cellOf: (run: RunListRow) => string | number | bigint | null];
 
 const COLUMNS: readonly Column[] = [
-  ["id", "plain", ({ id }) => id],
-  ["kind", "plain", ({ kind }) => kind],
-  ["agent", "text", ({ agent }) => agent],
-  ["status", "plain", ({ status }) => status],
-  ["closed_by", "plain", ({ closedBy }) => closedBy],
-  ["started_at", "plain", ({ startedAt }) => formatInstantOrNull(startedAt)],
-  ["finished_at", "plain", ({ finishedAt }) => formatInstantOrNull(finishedAt)],
-  ["received_at", "plain", ({ receivedAt }) => formatInstantOrNull(receivedAt)],
-  ["duration_ms", "plain", ({ durationMs }) => durationMs],
-  ["customer_id", "text", ({ customerId }) => customerId],
-  ["feature", "text", ({ feature }) => feature],
-  ["cost_usd", "plain", ({ cost }) => dollarsText(cost.amount)],
-  ["cost_state", "plain", ({ cost }) => cost.state],
-  ["cost_revision", "plain", ({ cost }) => cost.revision],
-  ["unpriced_models", "text", ({ cost }) => cost.unpricedModels.join(" ")],
-  ["cost_flags", "plain", ({ cost }) => cost.flags.join(" ")],
-  ["flags", "plain", ({ flags }) => flags.join(" ")],
-  ["has", "plain", ({ has }) => has.join(" ")],
-  ["events", "plain", ({ usage }) => usage.events],
-  ["llm_calls", "plain", ({ usage }) => usage.llmCalls],
-  ["tool_calls", "plain", ({ usage }) => usage.toolCalls],
-  ["logs", "plain", ({ usage }) => usage.logs],
-  ["errors", "plain", ({ usage }) => usage.errors],
-  ["input_tokens", "plain", ({ usage }) => usage.inputTokens],
-  ["output_tokens", "plain", ({ usage }) => usage.outputTokens],
-  ["cached_input_tokens", "plain", ({ usage }) => usage.cachedInputTokens],
+  ["id", ({ id }) => id],
+  ["kind", ({ kind }) => kind],
+  ["agent", ({ agent }) => agent && textCell(agent)],
+  ["status", ({ status }) => status],
+  ["closed_by", ({ closedBy }) => closedBy],
+  ["started_at", ({ startedAt }) => formatInstantOrNull(startedAt)],
+  ["finished_at", ({ finishedAt }) => formatInstantOrNull(finishedAt)],
+  ["received_at", ({ receivedAt }) => formatInstantOrNull(receivedAt)],
+  ["duration_ms", ({ durationMs }) => durationMs],
+  ["customer_id", ({ customerId }) => customerId && textCell(customerId)],
+  ["feature", ({ feature }) => feature && textCell(feature)],
+  ["cost_usd", ({ cost }) => dollarsText(cost.amount)],
+  ["cost_state", ({ cost }) => cost.state],
+  ["cost_revision", ({ cost }) => cost.revision],
+  ["unpriced_models", ({ cost }) => textCell(cost.unpricedModels.join(" "))],
+  ["cost_flags", ({ cost }) => cost.flags.join(" ")],
+  ["flags", ({ flags }) => flags.join(" ")],
+  ["has", ({ has }) => has.join(" ")],
+  ["events", ({ usage }) => usage.events],
+  ["llm_calls", ({ usage }) => usage.llmCalls],
+  ["tool_calls", ({ usage }) => usage.toolCalls],
+  ["logs", ({ usage }) => usage.logs],
+  ["errors", ({ usage }) => usage.errors],
+  ["input_tokens", ({ usage }) => usage.inputTokens],
+  ["output_tokens", ({ usage }) => usage.outputTokens],
+  ["cached_input_tokens", ({ usage }) => usage.cachedInputTokens],
 ];
 
 /** Column names in order. */
 export const EXPORT_COLUMNS: readonly string[] = COLUMNS.map(([name]) => name);
 
 /** Last line of NDJSON. */
-export const exportEnd = shape.object<{ readonly runs: number }>("ExportEnd", {
+const exportEnd = shape.object<{ readonly runs: number }>("ExportEnd", {
   end: shape.wire(z.literal(true))(() => true as const),
   runs: shape.count("runs", "Number of lines before this one."),
 });
 
 /** Writers by format. */
-export const EXPORT_FORMS: Readonly<Record<ExportFormat, ExportForm>> = {
+export const EXPORT_FORMS: Readonly<Record<"ndjson" | "csv", ExportForm>> = {
   ndjson: {
     type: "application/x-ndjson",
     head: "",
@@ -94,15 +86,10 @@ export const EXPORT_FORMS: Readonly<Record<ExportFormat, ExportForm>> = {
   csv: {
     type: "text/csv; charset=utf-8; header=present",
     head: csvLine(EXPORT_COLUMNS),
-    line: (run) => csvLine(COLUMNS.map(([, kind, value]) => cellOf(kind, value(run)))),
+    line: (run) => csvLine(COLUMNS.map(([, cellOf]) => String(cellOf(run) ?? ""))),
     tail: () => "",
   },
 };
-
-function cellOf(kind: Kind, value: unknown): string {
-  if (value === null) return "";
-  return kind === "text" ? textCell(String(value)) : String(value);
-}
 
 /** Runs read per page. */
 const RUNS_PER_PART = 100;
@@ -118,7 +105,10 @@ type MakeCheck = (deps: AppDeps, c: RequestContext) => () => Promise<boolean>;
  *
  * @param isLive creates the check of the request's credential or session, run before each page
  */
-export function exportRuns(format: ExportFormat, isLive: MakeCheck = isStillLive): Handler {
+export function exportRuns(
+  format: keyof typeof EXPORT_FORMS,
+  isLive: MakeCheck = isStillLive,
+): Handler {
   const form = EXPORT_FORMS[format];
   return (c, deps, { team }) => {
     const { environment, runList } = deps;

@@ -271,11 +271,7 @@ function skippedText(after: number, upTo: number): string {
   return `event: changes.skipped\nid: ${changeCursor(upTo)}\ndata: ${data}\n\n`;
 }
 
-function changeText(
-  change: LiveChange,
-  { begunAfter, sentUpTo }: Sent,
-  filters: LiveFilters,
-): string {
+function changeText(change: LiveChange, { begunAfter, sentUpTo }: Sent, filters: LiveFilters) {
   if (change.kind === "deleted" || change.number <= sentUpTo) return "";
   const events = eventsOf(change, Math.max(begunAfter, change.eventsAfter ?? sentUpTo));
   if (events.length === 0 || !isFollowed(change.row, filters)) return "";

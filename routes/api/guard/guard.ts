@@ -61,11 +61,7 @@ const checkValue = shape.object<CheckAnswer>("GuardCheck", {
 });
 
 /** Judges a run by what the store says within the deadline. */
-function judge(
-  { guard, guardDeadlines }: AppDeps,
-  c: RequestContext,
-  subject: GuardSubject,
-): Promise<CheckedGuard> {
+function judge({ guard, guardDeadlines }: AppDeps, c: RequestContext, subject: GuardSubject) {
   const checked = guard.check(c.get("principal").team.id, subject);
   return guardDeadlines.within(checked, () => {
     throw new StorageUnavailable("The store did not answer in time");

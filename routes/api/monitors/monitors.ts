@@ -15,18 +15,7 @@ import { decodeCursor, encodeCursor, nameInPath, queryOf } from "../../http/quer
 import { endpoints, written } from "../../openapi/describe.ts";
 import { RANGE, slug } from "../../openapi/fields.ts";
 import { NO_SUCH_AGENT } from "../agents/agents.ts";
-import {
-  deletedMonitorValue,
-  flipPage,
-  monitorDetailValue,
-  monitorPage,
-  monitorRow,
-  monitorRows,
-  monitorValue,
-  parseZone,
-  uptimeFrom,
-  zone,
-} from "./monitor_json.ts";
+import * as wire from "./monitor_json.ts";
 import { Query } from "../../../domain/core/query.ts";
 import { isAgent } from "../../../domain/core/rules.ts";
 import { listOf, returns } from "../answers.ts";
@@ -83,8 +72,8 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
       const agent = agentInPath(c, NO_SUCH_AGENT);
       const stored = await deps.monitors.put(team, agent, settings, version, madeBy(c, deps));
       const put = existing(stored, NO_SUCH_AGENT);
-      const row = await monitorRow(deps, team, put.record);
-      return answerWrite(c, put.kind, monitorValue.write(row), null);
+      const row = await wire.monitorRow(deps, team, put.record);
+      return answerWrite(c, put.kind, wire.monitorValue.write(row), null);
     },
     summary: "Set the monitor of an agent",
     description: "Creates the monitor of an agent, or replaces all its settings: fields that are " +
@@ -93,37 +82,37 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
       "until its first run ends. Unknown fields are refused.",
     pathFields,
     body: monitorBody.meta({ id: "MonitorRequest" }),
-    answers: written(monitorValue),
+    answers: written(wire.monitorValue),
     errors: ["missing_field", "not_found", "version_conflict"],
     idempotency: "content",
   },
   getMonitor: {
     route: "GET /v1/agents/:slug/monitor",
     access: teamKey("read"),
-    ...returns("The monitor.", monitorDetailValue, async (c, deps, { team }) => {
+    ...returns("The monitor.", wire.monitorDetailValue, async (c, deps, { team }) => {
       const { monitors, environment } = deps;
-      const tz = parseZone(queryOf(c));
+      const tz = wire.parseZone(queryOf(c));
       const agent = agentInPath(c, NO_SUCH_MONITOR);
       const record = existing(await monitors.read(team, agent), NO_SUCH_MONITOR);
       const nowMs = environment.now();
       const [flips, proposal] = await Promise.all([
-        monitors.flipsOf(team, [agent], uptimeFrom(nowMs), UPTIME_FLIPS_MAX),
+        monitors.flipsOf(team, [agent], wire.uptimeFrom(nowMs), UPTIME_FLIPS_MAX),
         monitors.proposal(team, agent, tz),
       ]);
-      const row = await monitorRow(deps, team, record);
+      const row = await wire.monitorRow(deps, team, record);
       return { record: row, flips: flips.get(agent) ?? [], proposal, nowMs };
     }),
     summary: "Read the monitor of an agent",
     description: "Returns the settings and the state, the uptime, and a proposal of settings. An " +
       "agent without a monitor returns 404, as an unknown one does.",
     pathFields,
-    query: { tz: zone },
+    query: { tz: wire.zone },
     errors: ["not_found"],
   },
   deleteMonitor: {
     route: "DELETE /v1/agents/:slug/monitor",
     access: teamKey("admin"),
-    ...returns(DELETED, deletedMonitorValue, async (c, deps, { team }) => {
+    ...returns(DELETED, wire.deletedMonitorValue, async (c, deps, { team }) => {
       const agent = agentInPath(c, NO_SUCH_MONITOR);
       return existing(await deps.monitors.remove(team, agent, madeBy(c, deps)), NO_SUCH_MONITOR);
     }),
@@ -138,11 +127,11 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
     route: "POST /v1/agents/:slug/monitor/pause",
     access: teamKey("admin"),
     mayLackBody: true,
-    ...returns("The paused monitor.", monitorValue, async (c, deps, { team }) => {
+    ...returns("The paused monitor.", wire.monitorValue, async (c, deps, { team }) => {
       const made = madeBy(c, deps);
       const pause = parsePause(c.get("body"), made.at);
       const record = await deps.monitors.pause(team, agentInPath(c, NO_SUCH_MONITOR), pause, made);
-      return await monitorRow(deps, team, existing(record, NO_SUCH_MONITOR));
+      return await wire.monitorRow(deps, team, existing(record, NO_SUCH_MONITOR));
     }),
     summary: "Pause a monitor",
     description:
@@ -156,10 +145,10 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
   resumeMonitor: {
     route: "POST /v1/agents/:slug/monitor/resume",
     access: teamKey("admin"),
-    ...returns("The monitor.", monitorValue, async (c, deps, { team }) => {
+    ...returns("The monitor.", wire.monitorValue, async (c, deps, { team }) => {
       const agent = agentInPath(c, NO_SUCH_MONITOR);
       const record = await deps.monitors.resume(team, agent, madeBy(c, deps));
-      return await monitorRow(deps, team, existing(record, NO_SUCH_MONITOR));
+      return await wire.monitorRow(deps, team, existing(record, NO_SUCH_MONITOR));
     }),
     summary: "Resume a monitor",
     description: "Ends a pause. The next run is expected as if one had come now. Changes nothing " +
@@ -171,9 +160,9 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
   listMonitors: {
     route: "GET /v1/monitors",
     access: teamKey("read"),
-    ...listOf("monitors", monitorPage, MONITORS_PER_PAGE, async (c, deps, { team }) => {
+    ...listOf("monitors", wire.monitorPage, MONITORS_PER_PAGE, async (c, deps, { team }) => {
       const { monitors, next } = await deps.monitors.list(team, parseMonitorsQuery(queryOf(c)));
-      const items = await monitorRows(deps, team, monitors);
+      const items = await wire.monitorRows(deps, team, monitors);
       return { items, cursor: next && encodeCursor(next) };
     }, {
       state: z.enum(MONITOR_STATES).meta({ id: "MonitorState" }).optional()
@@ -185,7 +174,7 @@ export const MONITOR_ENDPOINTS = endpoints("Monitors", {
   listFlips: {
     route: "GET /v1/agents/:slug/flips",
     access: teamKey("read"),
-    ...listOf("flips", flipPage, MONITORS_PER_PAGE, async (c, { monitors }, { team }) => {
+    ...listOf("flips", wire.flipPage, MONITORS_PER_PAGE, async (c, { monitors }, { team }) => {
       const query = parseFlipsQuery(queryOf(c));
       const agent = agentInPath(c, NO_SUCH_MONITOR);
       existing(await monitors.read(team, agent), NO_SUCH_MONITOR);

@@ -114,12 +114,7 @@ export const runCost = shape.object<CostView>("RunCost", {
 });
 
 /** Returns whether a run has reached a state. True for an unknown run, which is answered without waiting. */
-async function isReached(
-  { runs }: HandlerDeps,
-  team: Team,
-  id: RunId,
-  state: Wait["state"],
-): Promise<boolean> {
+async function isReached({ runs }: HandlerDeps, team: Team, id: RunId, state: Wait["state"]) {
   const run = await runs.find(team, id);
   return run === null || (state === "judged" ? isJudged(run) : isProcessed(run));
 }

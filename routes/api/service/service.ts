@@ -43,11 +43,7 @@ export const SHUTTING_DOWN = {
 } as const;
 
 /** Returns the usage of the current month, and the included events where the plan has a limit. */
-async function quotaFamilies(
-  team: Team,
-  usage: AppDeps["usage"],
-  nowMs: number,
-): Promise<MetricFamily[]> {
+async function quotaFamilies(team: Team, usage: AppDeps["usage"], nowMs: number) {
   const used = await usage.used(team.id, monthOf(nowMs));
   const included = planOfTeam(team).eventsPerMonth;
   return [

@@ -3,7 +3,7 @@ import type { Child } from "hono/jsx";
 import { includes, isPaused, PAUSES } from "../../../domain/budgets/budget.ts";
 import { isConfigSlug } from "../../../domain/config/body.ts";
 import type { Problem } from "../../../domain/core/errors.ts";
-import { endAfter, LASTS_HINT, pausedBy, REASON } from "../budgets/pauses.tsx";
+import { LASTS_HINT, pausedBy, REASON, untilAfter } from "../budgets/pauses.tsx";
 import { At, Crumbs, InlineNotice } from "../components/elements.tsx";
 import { formOf, FormProblem, readTexts, type Texts } from "../components/form_fields.tsx";
 import { confirmedIn, ConfirmForm, ConfirmLink } from "../components/table.tsx";
@@ -85,9 +85,8 @@ export const submitAgentPause = ofAgent(async ({ c, deps, team, agent, made, onP
     crumbs: <Crumbs links={[["Agents", AGENTS_PATH], [agent, agentPath(agent)]]} />,
     body: pauseForm(agent, texts, problem),
   }));
-  const until = endAfter(texts.lasts ?? "", made.at);
   const reason = texts.reason || undefined;
-  const body = { agent, reason, ...until !== undefined && { until } };
+  const body = { agent, reason, ...untilAfter(texts.lasts ?? "", made.at) };
   const { settings } = PAUSES.parse(body, made.at);
   const store = deps.objects(PAUSES);
   const known = isConfigSlug(agent) ? await store.read(team, agent) : null;

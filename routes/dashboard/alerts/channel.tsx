@@ -33,10 +33,10 @@ async function load(visit: Visit, channel: Channel) {
 
 type Content = Awaited<ReturnType<typeof load>>;
 
-export const showChannel = ofObject(CHANNEL_PAGES, async (visit, channel) => {
-  const content = await load(visit, channel);
-  return withTabs(content.setup, "channels", channelView(visit, content));
-});
+export const showChannel = ofObject(
+  CHANNEL_PAGES,
+  async (visit, channel) => channelView(visit, await load(visit, channel)),
+);
 
 function channelView(
   visit: Visit,
@@ -53,7 +53,7 @@ function channelView(
   const path = channelPath(slug);
   const rotates = problem !== null ||
     isAdmin && settings.type === "webhook" && confirmedIn(visit.c, "rotate") !== null;
-  return objectView(visit, CHANNEL_PAGES, slug, {
+  const view = objectView(visit, CHANNEL_PAGES, slug, {
     subtitle: TYPE_LABELS[settings.type],
     buttons: <Buttons channel={channel} />,
     deletion:
@@ -85,6 +85,7 @@ function channelView(
       </>
     ),
   });
+  return withTabs(setup, "channels", view);
 }
 
 /** The buttons of a channel. A test changes the page in place. */
@@ -188,8 +189,7 @@ export const submitTest = ofObject(CHANNEL_PAGES, async (visit, channel) => {
   const { c, deps, team } = visit;
   const result = await deps.channelTester.test(team, channel.slug, madeBy(c, deps));
   const tested = existing(result, noSuch("channel"));
-  const content = await load(visit, channel);
-  return withTabs(content.setup, "channels", channelView(visit, content, { tested }));
+  return channelView(visit, await load(visit, channel), { tested });
 });
 
 /** Replaces the secret of a webhook and shows the new one, or shows the form again. */
@@ -197,15 +197,12 @@ export const submitRotation = ofObject(CHANNEL_PAGES, async (visit, channel) => 
   const { c, deps, team } = visit;
   const { slug } = channel;
   const content = await load(visit, channel);
-  const { setup } = content;
-  visit.onProblem((problem) =>
-    withTabs(setup, "channels", channelView(visit, content, { problem }))
-  );
+  visit.onProblem((problem) => channelView(visit, content, { problem }));
   const hours = readInteger(c.get("form").get("overlap_hours") ?? "");
   const overlap = parseChannelRotation(bodyOf({ overlap_hours: hours }));
   const rotated = await deps.channels.rotate(team, slug, overlap, madeBy(c, deps));
   const { secret } = existing(rotated, noSuch("channel"));
-  return showSecret(setup, slug, secret, "Secret rotated");
+  return showSecret(content.setup, slug, secret, "Secret rotated");
 });
 
 /** Redirects a reload of a secret's page to its channel, because a secret is shown once. */

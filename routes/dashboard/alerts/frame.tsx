@@ -1,6 +1,6 @@
 /** The frame of all pages of alerts: the team's settings, and the tabs with their counts. */
 import { RULES } from "../../../domain/alerts/rule_body.ts";
-import { SILENCES } from "../../../domain/alerts/silence.ts";
+import { type Silence, SILENCES } from "../../../domain/alerts/silence.ts";
 import type { OpenIncidents } from "../../../domain/alerts/incident.ts";
 import type { Channel } from "../../../domain/channels/channel.ts";
 import { CHANNELS } from "../../../domain/channels/channel_body.ts";
@@ -46,8 +46,7 @@ type Part = "open" | "history" | "rules" | "channels" | "deliveries" | "silences
 /** Puts the tabs of the area above a page. */
 export function withTabs(setup: AlertSetup, part: Part, view: View): View {
   const { rules, channels, failing, silences, now, open } = setup;
-  const silenced =
-    silences.filter(({ settings: { fromMs, untilMs } }) => fromMs <= now && now < untilMs).length;
+  const silenced = silences.filter(({ settings }) => isCurrent(settings, now)).length;
   const tag = (count: number, name = "tag", noun = "") =>
     count === 0 ? null : <span class={name}>{formatCount(count)}{noun}</span>;
   const working = tag(failing, "tag warn", " failing") ?? tag(channels.length);
@@ -61,6 +60,11 @@ export function withTabs(setup: AlertSetup, part: Part, view: View): View {
   ] as const;
   const links = tabs.map(([of, name, to, note]) => ({ name, to, note, isCurrent: of === part }));
   return { ...view, body: [<Tabs label="Alerts" tabs={links} />, view.body] };
+}
+
+/** Returns whether a silence holds messages back. */
+export function isCurrent({ fromMs, untilMs }: Silence["settings"], now: number): boolean {
+  return fromMs <= now && now < untilMs;
 }
 
 /** Returns the frame of pages of one part. */

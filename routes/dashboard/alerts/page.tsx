@@ -28,10 +28,7 @@ const showOpen: PageHandler = async (visit) => {
   const { c, deps, team } = visit;
   const id = c.req.param("id");
   const counts = openCounts(c);
-  const [setup, incidents] = await Promise.all([
-    readSetup(visit),
-    readOpenList(visit, counts),
-  ]);
+  const [setup, incidents] = await Promise.all([readSetup(visit), readOpenList(visit, counts)]);
   const named = idInPath(c, "inc");
   const read = named === null ? null : await deps.incidents.read(team, named);
   const incident = id === undefined ? incidents[0] ?? null : existing(read, NO_SUCH_INCIDENT);

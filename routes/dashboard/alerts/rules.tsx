@@ -63,15 +63,12 @@ function columnsFor(
   ];
 }
 
+type Param = readonly [label: string, hint?: string, options?: readonly (string | Option)[]];
+
 /** The field of each parameter; `usd` depends on the kind. */
-const PARAMS: Readonly<
-  Record<
-    string,
-    readonly [label: string, hint: string | undefined, options?: readonly (string | Option)[]]
-  >
-> = {
+const PARAMS: Readonly<Record<string, Param>> = {
   statuses: ["Runs that", undefined, ["failed", ["timeout", "timed out"]]],
-  consecutive: ["How many in a row", undefined],
+  consecutive: ["How many in a row"],
   severity_min: [
     "Severity of the check, at least",
     "A check that could not be decided counts as warn.",
@@ -162,10 +159,7 @@ export const RULE_PAGES = objectPages(RULES, {
   frame: alertFrame("rules"),
   variants: RULE_KIND_WORDS,
   open: async (visit) => {
-    const [channels, known] = await Promise.all([
-      readAll(visit, CHANNELS),
-      readKnownValues(visit),
-    ]);
+    const [channels, known] = await Promise.all([readAll(visit, CHANNELS), readKnownValues(visit)]);
     const [group_by] = FITTING[kindIn(new URL(visit.c.req.url).searchParams)].groups;
     return {
       empty: { params: { consecutive: 3 }, group_by },

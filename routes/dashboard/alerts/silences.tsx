@@ -1,25 +1,18 @@
 /** `/dashboard/alerts/silences`: times in which messages are held back. */
 import { RULES } from "../../../domain/alerts/rule_body.ts";
 import { type Silence, SILENCES } from "../../../domain/alerts/silence.ts";
-import { Refused } from "../../../domain/core/errors.ts";
 import { formatInstant, parseInstant } from "../../../domain/core/time.ts";
-import { parseDuration } from "../../../domain/monitors/schedule.ts";
 import { madeBy } from "../../http/context.ts";
 import { Ago, At } from "../components/elements.tsx";
 import { listed } from "../components/format.ts";
-import { bodyIn } from "../objects/form.tsx";
+import { bodyIn, endAfter, wrongField } from "../objects/form.tsx";
 import { matchFields, readAll, readKnownValues } from "../objects/known_values.tsx";
 import { buttonColumn, showList } from "../objects/list.tsx";
 import { objectPages, ofObject } from "../objects/pages.tsx";
 import { type Column, column, nameColumn } from "../components/table.tsx";
 import { seeOther } from "../layout/page.tsx";
-import { alertFrame } from "./frame.tsx";
+import { alertFrame, isCurrent } from "./frame.tsx";
 import { SILENCES_PATH } from "./paths.ts";
-
-/** Returns whether a silence holds messages back. */
-function isCurrent({ fromMs, untilMs }: Silence["settings"], now: number): boolean {
-  return fromMs <= now && now < untilMs;
-}
 
 function columnsFor(isAdmin: boolean, now: number): readonly Column<Silence>[] {
   return [
@@ -61,21 +54,13 @@ export const SILENCE_PAGES = objectPages(SILENCES, {
   bodyOf: (form, now) => {
     const from = form.get("from") ?? "";
     const fromMs = from === "" ? now : instantIn(from);
-    const seconds = parseDuration(form.get("lasts") ?? "");
-    if (fromMs === null) throw wrong("from", "a day and a time such as 2026-01-31 22:00");
-    if (seconds === null) throw wrong("lasts", "a duration such as 30m, 2h or 7d");
-    const times = {
-      ...from !== "" && { from: formatInstant(fromMs) },
-      // A far year has no instant to send; the parser refuses the latest one.
-      until: formatInstant(Math.min(fromMs + seconds * 1_000, INSTANT_MAX)),
-    };
-    return { ...bodyIn(SILENCES.schema, form), ...times };
+    if (fromMs === null) throw wrongField("from", "a day and a time such as 2026-01-31 22:00");
+    const until = endAfter(form.get("lasts") ?? "", fromMs);
+    const begin = from !== "" && { from: formatInstant(fromMs) };
+    return { ...bodyIn(SILENCES.schema, form), ...begin, until };
   },
   open: async (visit) => {
-    const [rules, known] = await Promise.all([
-      readAll(visit, RULES),
-      readKnownValues(visit),
-    ]);
+    const [rules, known] = await Promise.all([readAll(visit, RULES), readKnownValues(visit)]);
     return {
       empty: { lasts: "2h" },
       renamed: { until: "lasts" },
@@ -95,13 +80,6 @@ export const SILENCE_PAGES = objectPages(SILENCES, {
     };
   },
 });
-
-function wrong(field: string, needed: string): Refused {
-  return new Refused({ code: "invalid_field", message: `Must be ${needed}`, field });
-}
-
-/** Latest instant that a form sends, unix milliseconds. */
-const INSTANT_MAX = Date.UTC(9999, 0, 1);
 
 /** Reads a day and a time of UTC as unix milliseconds; null for another text. */
 function instantIn(text: string): number | null {

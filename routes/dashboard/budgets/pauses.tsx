@@ -1,13 +1,9 @@
 /** Pauses: what may not run, who said so and why, and how it runs again. */
-import { type Pause, PAUSES } from "../../../domain/budgets/budget.ts";
-import { isPaused, REASON_CHARS_MAX } from "../../../domain/budgets/budget.ts";
-import { Refused } from "../../../domain/core/errors.ts";
-import { formatInstant } from "../../../domain/core/time.ts";
-import { parseDuration } from "../../../domain/monitors/schedule.ts";
+import { isPaused, type Pause, PAUSES, REASON_CHARS_MAX } from "../../../domain/budgets/budget.ts";
 import { At, RESUMED } from "../components/elements.tsx";
 import { type Column, column, nameColumn } from "../components/table.tsx";
 import { Actor, type ActorNames, actorNames, ACTORS } from "../keys/labels.tsx";
-import { bodyIn } from "../objects/form.tsx";
+import { bodyIn, endAfter } from "../objects/form.tsx";
 import { readKnownValues } from "../objects/known_values.tsx";
 import { buttonColumn, showList } from "../objects/list.tsx";
 import { objectPages, objectsPage } from "../objects/pages.tsx";
@@ -43,13 +39,9 @@ export function pausedBy(id: string, names: ActorNames, isAdmin: boolean) {
   return isAdmin ? <Actor id={id} name={name} /> : name ?? ACTORS.get(id) ?? id;
 }
 
-/** Returns when a pause of a typed length ends; undefined for no text. */
-export function endAfter(text: string, nowMs: number): string | undefined {
-  if (text === "") return undefined;
-  const seconds = parseDuration(text);
-  if (seconds !== null) return formatInstant(nowMs + seconds * 1_000);
-  const message = "Must be a duration such as 30m, 2h or 7d";
-  throw new Refused({ code: "invalid_field", message, field: "lasts" });
+/** Returns the field with the end of a pause of a typed length; none for no text. */
+export function untilAfter(text: string, nowMs: number) {
+  return text !== "" && { until: endAfter(text, nowMs) };
 }
 
 /** Fields of each form that pauses. */
@@ -62,8 +54,7 @@ const PAUSE_PAGES = objectPages(PAUSES, {
   removed: RESUMED,
   bodyOf: (form, nowMs) => {
     checkScope(form);
-    const until = endAfter(form.get("lasts") ?? "", nowMs);
-    return { ...bodyIn(PAUSES.schema, form), ...until !== undefined && { until } };
+    return { ...bodyIn(PAUSES.schema, form), ...untilAfter(form.get("lasts") ?? "", nowMs) };
   },
   open: async (visit) => {
     const known = await readKnownValues(visit);

@@ -1,7 +1,7 @@
 /** Tabs of spend, budgets and pauses, and the runs that a budget or a pause is about. */
 import type { Child } from "hono/jsx";
 import { BUDGET_LABELS, type GuardScope, placeOf } from "../../../domain/budgets/budget.ts";
-import { Refused } from "../../../domain/core/errors.ts";
+import { refuse } from "../../../domain/core/errors.ts";
 import { Tabs } from "../components/elements.tsx";
 import type { View } from "../layout/page.tsx";
 import {
@@ -41,7 +41,7 @@ export function groupLink(label: typeof BUDGET_LABELS[number], name: string): Ch
 export function checkScope(form: FormValues): void {
   const [, field] = ["agent", "customer_id", "feature", "each"].filter((name) => form.get(name));
   const message = "Only one of the agent, the customer, the feature and each may be set";
-  if (field !== undefined) throw new Refused({ code: "invalid_field", message, field });
+  if (field !== undefined) refuse("invalid_field", message, field);
 }
 
 /** The fields of a scope; only budgets have `each`. */

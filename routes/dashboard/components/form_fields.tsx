@@ -9,18 +9,7 @@ export function bodyOf(value: Body["value"]): Body {
   return { text: JSON.stringify(value), value };
 }
 
-type InputAttributes = Pick<
-  JSX.IntrinsicElements["input"],
-  | "type"
-  | "required"
-  | "maxlength"
-  | "min"
-  | "max"
-  | "placeholder"
-  | "list"
-  | "pattern"
-  | "inputmode"
->;
+type InputAttributes = Omit<JSX.IntrinsicElements["input"], "name" | "value" | "children">;
 
 /** A value with its label. */
 export type Option = readonly [value: string, text: string];

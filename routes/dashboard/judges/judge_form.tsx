@@ -30,11 +30,7 @@ const RUBRIC = "Score how far {{output}} reaches {{goal}}: 1 not at all, 5 compl
 const NO_CONNECTION = "No connection to a model is set. The operator sets RUNLEDGER_LLM, such as " +
   "openai=https://api.openai.com/v1,OPENAI_API_KEY, and starts the service again.";
 
-function judgeFields(
-  field: FieldBuilder,
-  known: KnownValues,
-  connections: readonly string[],
-): Child {
+function judgeFields(field: FieldBuilder, known: KnownValues, connections: readonly string[]) {
   return (
     <>
       {connections.length === 0 && <InlineNotice kind="warn">{NO_CONNECTION}</InlineNotice>}

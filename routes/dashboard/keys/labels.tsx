@@ -101,13 +101,10 @@ export function keyColumns(
 }
 
 /** Credential names by id. */
-export type ActorNames = ReadonlyMap<string, string>;
+export type ActorNames = Awaited<ReturnType<typeof actorNames>>;
 
 /** Reads the names of actors; an id that is not a key of the team has none. */
-export async function actorNames(
-  { deps: { credentials }, team }: Reader,
-  ids: readonly string[],
-): Promise<ActorNames> {
+export async function actorNames({ deps: { credentials }, team }: Reader, ids: readonly string[]) {
   const records = await Promise.all([...new Set(ids)].map((id) => credentials.read(team, id)));
   return new Map(records.flatMap((record) => record === null ? [] : [[record.id, record.name]]));
 }

@@ -9,6 +9,7 @@ import type { ObjectKind } from "../../../domain/config/objects.ts";
 import type { JsonFields } from "../../../domain/core/body.ts";
 import { type Problem, Refused } from "../../../domain/core/errors.ts";
 import { isObject } from "../../../domain/core/raw_json.ts";
+import { formatInstant } from "../../../domain/core/time.ts";
 import { durationWord, parseDuration } from "../../../domain/monitors/schedule.ts";
 import { InlineNotice } from "../components/elements.tsx";
 import {
@@ -130,13 +131,28 @@ function pairsIn(text: string): Record<string, string> {
   }));
 }
 
+/** Returns when a time of a typed length ends; refuses a text that is no duration. */
+export function endAfter(text: string, fromMs: number): string {
+  const seconds = parseDuration(text);
+  if (seconds === null) throw wrongField("lasts", "a duration such as 30m, 2h or 7d");
+  // A far year has no instant to send; the parser refuses the latest one.
+  return formatInstant(Math.min(fromMs + seconds * 1_000, INSTANT_MAX));
+}
+
+/** Latest instant that a form sends, unix milliseconds. */
+const INSTANT_MAX = Date.UTC(9999, 0, 1);
+
+/** Returns the refusal of a field's text. */
+export function wrongField(field: string, needed: string): Refused {
+  return new Refused({ code: "invalid_field", message: `Must be ${needed}`, field });
+}
+
 /** Refuses a form with a text that should be a duration and is none. */
 export function checkDurations(form: FormValues): void {
   const field = [...form].find(([name, text]) =>
     isDuration(name) && text !== "" && parseDuration(text) === null
   )?.[0];
-  const message = "Must be a duration such as 90s, 15m, 2h or 1d";
-  if (field !== undefined) throw new Refused({ code: "invalid_field", message, field });
+  if (field !== undefined) throw wrongField(field, "a duration such as 90s, 15m, 2h or 1d");
 }
 
 /** Returns whether a form is of a stored object: version 0 replaces no other object. */

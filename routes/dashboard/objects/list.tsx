@@ -35,7 +35,7 @@ export function showList<Settings, Sent, Row = ConfigObject<Settings>>(
   const { of: { kind }, variants } = pages;
   const title = `${capitalized(kind)}s`;
   return async (visit) => {
-    const { c, team, isAdmin } = visit;
+    const { c, isAdmin } = visit;
     const list = await read(await readAll(visit, pages.of), visit);
     const { rows, columns, class: name = "fold", parts = [], buttons } = list;
     const link = isAdmin && <a class="btn main" href={newPathOf(pages)}>New {kind}</a>;

@@ -3,29 +3,14 @@ import type { OpenIncidents } from "../../../domain/alerts/incident.ts";
 import { CHANNELS } from "../../../domain/channels/channel_body.ts";
 import { CHECKS } from "../../../domain/checks/check.ts";
 import { DAY_MS } from "../../../domain/core/time.ts";
-import type { RollupRow } from "../../../domain/spend/rollup.ts";
 import type { Reader } from "../layout/page.tsx";
 import { formatCount } from "../components/format.ts";
 import { FAILURES, STUCK_MS } from "../components/run_state.tsx";
 import { listDeliveries, readOpenList } from "../alerts/alerts_load.ts";
 import { readAll } from "../objects/known_values.tsx";
 import { countRejected } from "../refusals/page.tsx";
-import { readUsual, RUNNING_MAX } from "../runs/runs_load.ts";
-import {
-  completeDays,
-  type DayMetrics,
-  daysToCompare,
-  failureGroups,
-  metricsOf,
-  openRunsOf,
-  rankAgents,
-  silentMonitors,
-  soFarOf,
-  type Span,
-  STARTS_MAX,
-  USUAL_DAYS,
-  usualDayOf,
-} from "./overview_view.ts";
+import { firstRows, readUsual, RUNNING_MAX } from "../runs/runs_load.ts";
+import * as view from "./overview_view.ts";
 
 /** Maximum entries read of each kind. */
 const READ_MAX = {
@@ -49,12 +34,12 @@ export const SHOWN = 5;
 /** The data of the page. */
 export type OverviewData = Awaited<ReturnType<typeof loadOverview>>;
 
-export async function loadOverview(reader: Reader, span: Span, open: OpenIncidents) {
+export async function loadOverview(reader: Reader, span: view.Span, open: OpenIncidents) {
   const { deps, team } = reader;
   const { nowMs, readFrom, today } = span;
   const { spend, runList } = deps;
   const rows = await Array.fromAsync(spend.rows(team, "status", readFrom, today));
-  const days = metricsOf(span.days, rows.flat());
+  const days = view.metricsOf(span.days, rows.flat());
   const failed = { status: FAILURES, from: nowMs - DAY_MS, to: null };
   const stuckFor = { status: "running" as const, from: null, to: nowMs - STUCK_MS };
   const monitorsIn = (state: "down" | "late") =>
@@ -77,35 +62,35 @@ export async function loadOverview(reader: Reader, span: Span, open: OpenInciden
   const ofIncidents = incidents.flatMap(({ kind, runs }) => kind === "stuck" ? runs : []);
   return {
     ...{ span, days, hours, incidents, slowest, agents, checks, lines, problems },
-    usual: usualDayOf(days.slice(-1 - USUAL_DAYS, -1)),
-    monitors: silentMonitors(monitors.flatMap((page) => page.monitors), incidents),
+    usual: view.usualDayOf(days.slice(-1 - view.USUAL_DAYS, -1)),
+    monitors: view.silentMonitors(monitors.flatMap((page) => page.monitors), incidents),
     stuck: stuck.rows.filter(({ id }) => !ofIncidents.includes(id)),
-    failures: failureGroups(failures.rows, incidents, lines),
+    failures: view.failureGroups(failures.rows, incidents, lines),
     /** Number of open runs. */
     running: running.count,
-    openRuns: openRunsOf(running.rows, running.usual, lines, nowMs),
+    openRuns: view.openRunsOf(running.rows, running.usual, lines, nowMs),
   };
 }
 
 /** Reads the starts of today and of as many days before as are few enough. */
-async function readHours({ deps, team }: Reader, span: Span, all: readonly DayMetrics[]) {
+async function readHours({ deps, team }: Reader, span: view.Span, all: readonly view.DayMetrics[]) {
   const todayRuns = all.at(-1)?.runs ?? 0;
-  const before = daysToCompare(all.slice(-1 - USUAL_DAYS, -1), todayRuns);
+  const before = view.daysToCompare(all.slice(-1 - view.USUAL_DAYS, -1), todayRuns);
   const from = span.startMs - before.length * DAY_MS;
   // Runs may begin while these are read.
   const [runs, failed, costs] = await Promise.all(
     (["runs", "failures", "costs"] as const).map((of) =>
-      todayRuns > STARTS_MAX
+      todayRuns > view.STARTS_MAX
         ? null
-        : deps.runList.starts(team, of, from, span.endMs, 2 * STARTS_MAX)
+        : deps.runList.starts(team, of, from, span.endMs, 2 * view.STARTS_MAX)
     ),
   );
-  const days = runs ? completeDays(before, runs) : [];
+  const days = runs ? view.completeDays(before, runs) : [];
   return {
     days: days.length,
-    runs: soFarOf(runs ?? [], days, span),
-    failed: soFarOf(failed ?? [], days, span),
-    cost: soFarOf(costs ?? [], days, span, ({ cost }) => Number(cost)),
+    runs: view.soFarOf(runs ?? [], days, span),
+    failed: view.soFarOf(failed ?? [], days, span),
+    cost: view.soFarOf(costs ?? [], days, span, ({ cost }) => Number(cost)),
   };
 }
 
@@ -123,7 +108,7 @@ async function readRunning(reader: Reader, nowMs: number) {
   return { rows, usual: await readUsual(reader, rows), count };
 }
 
-async function readSlowest({ deps, team }: Reader, { startMs, endMs }: Span) {
+async function readSlowest({ deps, team }: Reader, { startMs, endMs }: view.Span) {
   const today = { from: startMs, to: endMs };
   const { rows, next } = await deps.runList.page(team, today, null, READ_MAX.recent);
   const slowest = rows.filter(({ durationMs }) => durationMs !== null)
@@ -132,20 +117,16 @@ async function readSlowest({ deps, team }: Reader, { startMs, endMs }: Span) {
 }
 
 /** Reads the spend by agent; null if too many agents ran today. */
-async function readAgents({ deps, team }: Reader, span: Span) {
+async function readAgents({ deps, team }: Reader, span: view.Span) {
   const read = async (from: string, to: string, max: number) => {
-    const all: RollupRow[] = [];
-    for await (const rows of deps.spend.rows(team, "agent", from, to)) {
-      all.push(...rows);
-      if (all.length > max) return null;
-    }
-    return all;
+    const rows = await firstRows(deps.spend.rows(team, "agent", from, to), max + 1);
+    return rows.length > max ? null : rows;
   };
   const [today, before] = await Promise.all([
     read(span.today, span.today, READ_MAX.agents),
     read(span.readFrom, span.yesterday, READ_MAX.agentsBefore),
   ]);
-  return today && rankAgents(today, before);
+  return today && view.rankAgents(today, before);
 }
 
 /** Reads processing that was given up, refused calls, broken channels, undelivered messages. */

@@ -6,6 +6,7 @@ import { modelKey } from "../../../domain/spend/spend.ts";
 import type { Reader } from "../layout/page.tsx";
 import { type MatchQuery, type RateListQuery, ratePage } from "../../api/rate_card/rate_card.ts";
 import { actorNames } from "../keys/labels.tsx";
+import { firstRows } from "../runs/runs_load.ts";
 
 /** Maximum custom prices listed; a search finds the others. */
 const OWN_SHOWN = 100;
@@ -46,17 +47,13 @@ const USED_DAYS = 30, USED_SHOWN = 20, USED_ROWS_READ = 2_000;
 async function readUsed({ deps: { spend, rateCards, environment }, team }: Reader) {
   const nowMs = environment.now();
   const calls = new Map<string, { readonly name: ModelName; readonly count: number }>();
-  let remaining = USED_ROWS_READ;
   const days = [dayOf(nowMs - (USED_DAYS - 1) * DAY_MS), dayOf(nowMs)] as const;
-  for await (const rows of spend.rows(team, "model", ...days)) {
-    for (const { group, measures } of rows.slice(0, remaining)) {
-      if (group.kind !== "model" || group.value.model === OTHER_MODELS) continue;
-      const id = modelKey(group.value);
-      const count = (calls.get(id)?.count ?? 0) + measures.events;
-      calls.set(id, { name: group.value, count });
-    }
-    remaining -= rows.length;
-    if (remaining <= 0) break;
+  const rows = await firstRows(spend.rows(team, "model", ...days), USED_ROWS_READ);
+  for (const { group, measures } of rows) {
+    if (group.kind !== "model" || group.value.model === OTHER_MODELS) continue;
+    const id = modelKey(group.value);
+    const count = (calls.get(id)?.count ?? 0) + measures.events;
+    calls.set(id, { name: group.value, count });
   }
   const card = await rateCards.card(team);
   const most = [...calls.values()].sort((a, b) => b.count - a.count).slice(0, USED_SHOWN);

@@ -1,6 +1,6 @@
 /** Reads the child runs of a trace, as far as they are unfolded, and the ends of failed runs. */
 import type { RunId } from "../../../domain/core/ids.ts";
-import { explainCalls, type ExplainedCall } from "../../../domain/runs/explain_cost.ts";
+import { explainCalls } from "../../../domain/runs/explain_cost.ts";
 import { storedFacts } from "../../../domain/runs/event.ts";
 import type { PlacedPage, PositionedEvent, RunHandle } from "../../../domain/runs/event_page.ts";
 import { causesOf, type Descendant, type RunLineage } from "../../../domain/runs/list.ts";
@@ -17,11 +17,7 @@ export const NO_EVENTS: PlacedPage = { after: null, events: [], next: null };
 const LAST_EVENTS_MAX = 900;
 
 /** Reads the last events of a failed run, which contain the reason; of others none. */
-export async function readEnd(
-  stored: RunHandle,
-  { status, usage }: RunRecord,
-  first: PlacedPage,
-): Promise<PlacedPage> {
+export async function readEnd(stored: RunHandle, { status, usage }: RunRecord, first: PlacedPage) {
   if (!isFailure(status)) return NO_EVENTS;
   if (first.after === null && first.next === null) return first;
   const end = await stored.last(ROWS_PER_PAGE);
@@ -102,10 +98,7 @@ async function loadBranch({ deps, team }: Reader, id: RunId) {
 }
 
 /** Returns the calls of some events by their ids, and by null the one that a heartbeat reports. */
-export function callsOf(
-  stored: RunHandle,
-  events: readonly PositionedEvent[],
-): ReadonlyMap<string | null, ExplainedCall> {
+export function callsOf(stored: RunHandle, events: readonly PositionedEvent[]) {
   const calls = explainCalls({ ...stored, events }, true);
   return new Map(calls.map((call) => [call.eventId, call]));
 }

@@ -137,12 +137,7 @@ async function readObstacles(reader: Reader, run: RunRecord): Promise<ReadonlyMa
 }
 
 /** Returns the page of a long run to show: with what matches, with the failure, or the one asked for. */
-async function pageOf(
-  stored: RunHandle,
-  view: TraceView,
-  first: PlacedPage,
-  end: PlacedPage,
-): Promise<PlacedPage> {
+async function pageOf(stored: RunHandle, view: TraceView, first: PlacedPage, end: PlacedPage) {
   if (isFiltered(view)) return await findMatches(stored, view);
   const { after } = view;
   // After the last event, such as while the last step takes its time, there are the last steps.

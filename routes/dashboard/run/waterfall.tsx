@@ -3,18 +3,7 @@ import type { Child } from "hono/jsx";
 import { countedText, durationText, formatCount } from "../components/format.ts";
 import { Sign, Tabs } from "../components/elements.tsx";
 import { Icon } from "../components/icons.tsx";
-import {
-  CHILDREN_LISTED,
-  END,
-  isFiltered,
-  positionBeforeMs,
-  rawPath,
-  START,
-  STEP_KINDS,
-  timelinePath,
-  tracePath,
-  type TraceView,
-} from "./paths.ts";
+import * as paths from "./paths.ts";
 import type { RunData, Span } from "./run_load.ts";
 import type { Trace, ViewProps } from "./run_view.ts";
 import { isFailure, offsetText } from "./texts.ts";
@@ -58,9 +47,9 @@ function Tools({ data: { run, view, isWhole, branches, family, totals } }: DataP
   const isCounted = isWhole && !family.isCut && branches.every(({ open }) => open?.unread === 0);
   const label = (name: string, count: number) => isCounted ? `${name} ${formatCount(count)}` : name;
   const { kind: shown, failed, text, list } = view;
-  const to = (change: Partial<TraceView>) =>
-    timelinePath(run.id, { list, kind: shown, failed, text, ...change });
-  const kind = (name: string, kind: TraceView["kind"]) => (
+  const to = (change: Partial<paths.TraceView>) =>
+    paths.timelinePath(run.id, { list, kind: shown, failed, text, ...change });
+  const kind = (name: string, kind: paths.TraceView["kind"]) => (
     { name, to: to({ kind }), isCurrent: shown === kind }
   );
   const kinds = [
@@ -81,7 +70,7 @@ function Tools({ data: { run, view, isWhole, branches, family, totals } }: DataP
         <Sign icon="bad" name={totals.errors > 0 ? "st-bad" : "st-off"} />{" "}
         {label("Failed", totals.errors)}
       </a>
-      <form class="field" method="get" action={tracePath(run.id)} role="search">
+      <form class="field" method="get" action={paths.tracePath(run.id)} role="search">
         <Icon name="search" />
         <input
           type="search"
@@ -97,8 +86,8 @@ function Tools({ data: { run, view, isWhole, branches, family, totals } }: DataP
         )}
       </form>
       <div class="end">
-        {isFiltered(view) && (
-          <a class="btn small plain" href={timelinePath(run.id, { list })}>Clear</a>
+        {paths.isFiltered(view) && (
+          <a class="btn small plain" href={paths.timelinePath(run.id, { list })}>Clear</a>
         )}
         <button type="button" class="btn small plain" data-collapse hidden>Collapse all</button>
         <button type="button" class="btn small plain" data-zoom hidden>Zoom to steps</button>
@@ -146,11 +135,11 @@ function Head({ axis: { lengthMs, stepMs, usualMs } }: Pick<Trace, "axis">) {
 
 /** Links to the further steps, to the first and the last ones, and to child runs without a row. */
 function More({ data: { run, view, page, after, isSearch, family } }: DataProps) {
-  const others = family.children.length - CHILDREN_LISTED;
+  const others = family.children.length - paths.CHILDREN_LISTED;
   if (page.next === null && after === null && others <= 0) return null;
-  const to = (after: TraceView["after"]) =>
-    timelinePath(run.id, { ...view, event: null, inRun: null, after });
-  const first = view.kind === null && isFailure(run.status) ? START : null;
+  const to = (after: paths.TraceView["after"]) =>
+    paths.timelinePath(run.id, { ...view, event: null, inRun: null, after });
+  const first = view.kind === null && isFailure(run.status) ? paths.START : null;
   return (
     <p class="wf-more">
       <span class="quiet">{countedText(run.usage.events, "event")}</span>
@@ -160,9 +149,9 @@ function More({ data: { run, view, page, after, isSearch, family } }: DataProps)
           {isSearch ? "Search on" : "Next steps"}
         </a>
       )}
-      {page.next !== null && !isSearch && <a class="btn small" href={to(END)}>Last steps</a>}
+      {page.next !== null && !isSearch && <a class="btn small" href={to(paths.END)}>Last steps</a>}
       {others > 0 && (
-        <a href={rawPath(run.id, null, 1)}>
+        <a href={paths.rawPath(run.id, null, 1)}>
           {others}
           {family.hasMore && "+"} child runs that started earlier
         </a>
@@ -173,10 +162,10 @@ function More({ data: { run, view, page, after, isSearch, family } }: DataProps)
 
 /** Says why there are no rows: none match, the page is after the last one, or there are no events. */
 function emptyText({ view, page, run: { id, kind, usage } }: RunData, hasSteps: boolean): Child {
-  if (hasSteps && !isFiltered(view)) return "No further steps.";
+  if (hasSteps && !paths.isFiltered(view)) return "No further steps.";
   if (hasSteps) {
     const text = page.next === null ? "No step matches. " : "No step matches so far. ";
-    return [text, <a href={timelinePath(id, { list: view.list })}>Clear the filters</a>];
+    return [text, <a href={paths.timelinePath(id, { list: view.list })}>Clear the filters</a>];
   }
   if (usage.events > 0) {
     const removed = `${countedText(usage.events, "event")} removed by age`;
@@ -232,7 +221,7 @@ function Minimap({ data, trace }: ViewProps) {
   const label =
     `The complete run, ${durationText(axis.lengthMs)}: ${countedText(events, "event")}` +
     (errors > 0 ? `, ${errors} failed.` : ".");
-  const hasPages = !isWhole && !isFiltered(view);
+  const hasPages = !isWhole && !paths.isFiltered(view);
   return (
     <div class="minimap" data-minimap>
       <svg viewBox={`0 0 ${WIDTH} 32`} preserveAspectRatio="none" role="img" aria-label={label}>
@@ -262,7 +251,10 @@ function PageLinks({ data: { run, view, page }, trace: { axis } }: ViewProps) {
         const text = `Steps from ${offsetText(atMs, startMs)}`;
         return (
           <a
-            href={timelinePath(run.id, { after: positionBeforeMs(atMs), list: view.list })}
+            href={paths.timelinePath(run.id, {
+              after: paths.positionBeforeMs(atMs),
+              list: view.list,
+            })}
             aria-label={text}
             title={text}
             aria-current={i === here ? "true" : undefined}

@@ -103,24 +103,26 @@ export async function countValues(
   label: typeof COUNTED[number],
   days: { readonly from: string; readonly to: string },
 ) {
-  const counts: [name: string, runs: number][] = [];
-  let left = COUNTED_ROWS_MAX;
-  for await (const rows of deps.spend.rows(team, label, days.from, days.to)) {
-    for (const { group, measures } of rows.slice(0, left)) {
-      const value = "value" in group ? group.value : null;
-      const name = typeof value === "string" ? value : value?.model;
-      if (name !== undefined && measures.runs > 0) counts.push([name, measures.runs]);
-    }
-    left -= rows.length;
-    if (left <= 0) break;
+  const rows = await firstRows(deps.spend.rows(team, label, days.from, days.to), COUNTED_ROWS_MAX);
+  return sumByName(rows.flatMap(({ group, measures: { runs } }) => {
+    const value = "value" in group ? group.value : null;
+    const name = typeof value === "string" ? value : value?.model;
+    return name !== undefined && runs > 0 ? [[name, runs] as const] : [];
+  }));
+}
+
+/** Reads the first rows of pages of rows. */
+export async function firstRows<Row>(pages: AsyncIterable<readonly Row[]>, max: number) {
+  const all: Row[] = [];
+  for await (const rows of pages) {
+    all.push(...rows);
+    if (all.length >= max) break;
   }
-  return sumByName(counts);
+  return all.slice(0, max);
 }
 
 /** Adds up the numbers of each name, the highest sum first. */
-export function sumByName(
-  numbers: Iterable<readonly [name: string, number: number]>,
-): ReadonlyMap<string, number> {
+export function sumByName(numbers: Iterable<readonly [name: string, number: number]>) {
   const sums = new Map<string, number>();
   for (const [name, number] of numbers) sums.set(name, (sums.get(name) ?? 0) + number);
   return new Map([...sums].sort(([, a], [, b]) => b - a));
