@@ -6,7 +6,7 @@ import { CHANNEL_TESTS_PER_MINUTE, type DeliveryTry } from "../../../domain/chan
 import { existing, type Problem } from "../../../domain/core/errors.ts";
 import { noSuch } from "../../api/objects.ts";
 import { madeBy } from "../../http/context.ts";
-import { confirmedIn, ConfirmForm, ConfirmLink, Table } from "../components/table.tsx";
+import { confirmedIn, ConfirmForm, ConfirmLink, tableSection } from "../components/table.tsx";
 import { Ago, At, InlineNotice, KeyValues, type Pairs, Section } from "../components/elements.tsx";
 import { bodyOf, formOf, FormProblem, readInteger } from "../components/form_fields.tsx";
 import { durationText } from "../components/format.ts";
@@ -65,14 +65,11 @@ function channelView(
           {tested !== undefined && <TestResult of={tested} />}
           <KeyValues pairs={pairsOf(content)} />
         </Section>
-        <Section
-          title="Latest deliveries"
-          aside={<a href={DELIVERIES_PATH + queryText([["channel", slug]])}>All</a>}
-        >
-          {deliveries.length === 0 ? <p class="soft">Nothing was sent yet.</p> : (
-            Table(deliveryTable({ label: "Latest deliveries", deliveries, setup, page: path }))
-          )}
-        </Section>
+        {tableSection("Latest deliveries", {
+          ...deliveryTable({ deliveries, setup, page: path }),
+          aside: <a href={DELIVERIES_PATH + queryText([["channel", slug]])}>All</a>,
+          none: <p class="soft">Nothing was sent yet.</p>,
+        })}
         {isAdmin && (
           <Section title="Settings">
             <ObjectForm

@@ -5,7 +5,7 @@ import type { Delivery, DeliveryState, DeliveryTry } from "../../../domain/chann
 import type { MessageEvent } from "../../../domain/channels/message.ts";
 import { durationText } from "../components/format.ts";
 import { Icon } from "../components/icons.tsx";
-import { type Column, column, type TableProps } from "../components/table.tsx";
+import { type Column, column } from "../components/table.tsx";
 import type { AlertSetup } from "./frame.tsx";
 import { channelPath, deliveryPath, incidentPath } from "./paths.ts";
 
@@ -38,7 +38,6 @@ export const DELIVERY_LABELS: Readonly<Record<DeliveryState, Label>> = {
 };
 
 interface DeliveryTableProps {
-  readonly label: string;
   readonly deliveries: readonly Delivery[];
   /** States of the channels, and whether the session may change something. */
   readonly setup: Pick<AlertSetup, "health" | "isAdmin">;
@@ -49,8 +48,8 @@ interface DeliveryTableProps {
 }
 
 /** Describes a table of deliveries. */
-export function deliveryTable(props: DeliveryTableProps): TableProps<Delivery> {
-  const { label, deliveries, setup, page, ofIncident = false } = props;
+export function deliveryTable(props: DeliveryTableProps) {
+  const { deliveries, setup, page, ofIncident = false } = props;
   const columns: readonly Column<Delivery>[] = [
     column(
       "Message",
@@ -79,7 +78,7 @@ export function deliveryTable(props: DeliveryTableProps): TableProps<Delivery> {
     ),
     ...setup.isAdmin ? [resendColumn(page)] : [],
   ];
-  return { label, class: "fold deliveries", columns, rows: deliveries };
+  return { class: "fold deliveries", columns, rows: deliveries };
 }
 
 /** Why a delivery waits although its next try is due, by the state of its channel. */

@@ -9,7 +9,7 @@ import { NamedRuns } from "../agents/named_runs.tsx";
 import { At, LabelList, Section, Sign } from "../components/elements.tsx";
 import { durationText, formatCount, listed } from "../components/format.ts";
 import { Icon, type IconName } from "../components/icons.tsx";
-import { Table } from "../components/table.tsx";
+import { tableSection } from "../components/table.tsx";
 import { Actor } from "../keys/labels.tsx";
 import { ALERTS_PATH, queryText, runPath, RUNS_PATH } from "../layout/paths.ts";
 import { comparePath } from "../run/paths.ts";
@@ -55,18 +55,11 @@ export function IncidentPanels({ incident, details, setup }: IncidentPanelsProps
         </div>
       </section>
       {incident.runs.length > 0 && <Runs incident={incident} details={details} />}
-      <Section
-        title="Deliveries"
-        aside={hasMore && <a href={DELIVERIES_PATH + queryText([["incident", id]])}>All</a>}
-      >
-        {deliveries.length === 0 ? <p class="soft">{noDeliveries(setup, incident)}</p> : Table(
-          deliveryTable({
-            ...{ label: "Deliveries", deliveries, setup },
-            page: incidentPath(id),
-            ofIncident: true,
-          }),
-        )}
-      </Section>
+      {tableSection("Deliveries", {
+        ...deliveryTable({ deliveries, setup, page: incidentPath(id), ofIncident: true }),
+        aside: hasMore && <a href={DELIVERIES_PATH + queryText([["incident", id]])}>All</a>,
+        none: <p class="soft">{noDeliveries(setup, incident)}</p>,
+      })}
       <Timeline incident={incident} details={details} />
     </div>
   );

@@ -95,6 +95,7 @@ export const showDeliveries: PageHandler = async (visit) => {
   const { cursor: _, ...filters } = texts;
   const states = DELIVERY_STATES.map((state) => [state, DELIVERY_LABELS[state][0]] as const);
   const isFiltered = queryText(Object.entries(filters)) !== "";
+  const shown = DELIVERIES_PATH + queryText(Object.entries(texts));
   const { choice } = formOf(texts, null);
   const view = listPage({
     title: "Deliveries",
@@ -106,10 +107,7 @@ export const showDeliveries: PageHandler = async (visit) => {
         {filters.incident && <input type="hidden" name="incident" value={filters.incident} />}
       </FilterForm>
     ),
-    table: deliveryTable({
-      ...{ label: "Deliveries", deliveries, setup },
-      page: DELIVERIES_PATH + queryText(Object.entries(texts)),
-    }),
+    table: { label: "Deliveries", ...deliveryTable({ deliveries, setup, page: shown }) },
     empty: [
       next === null ? "No deliveries" : "None of the latest deliveries",
       isFiltered ? <a href={DELIVERIES_PATH}>Show all deliveries</a> : [

@@ -78,9 +78,23 @@ export function Table<Row>(table: TableProps<Row>) {
   );
 }
 
+interface TableSection<Row> extends Omit<TableProps<Row>, "label"> {
+  /** Shown at the right of the heading. */
+  readonly aside?: Child;
+  readonly above?: Child;
+  /** Shown instead of a table without rows. */
+  readonly none?: Child;
+}
+
 /** A panel with a table that has the same name. */
-export function tableSection<Row>(title: string, table: Omit<TableProps<Row>, "label">) {
-  return <Section title={title}>{Table({ class: "fold", ...table, label: title })}</Section>;
+export function tableSection<Row>(title: string, section: TableSection<Row>) {
+  const { aside, above, none, ...table } = section;
+  return (
+    <Section title={title} aside={aside}>
+      {above}
+      {table.rows.length === 0 ? none : Table({ class: "fold", ...table, label: title })}
+    </Section>
+  );
 }
 
 /** The header row. */

@@ -7,7 +7,7 @@ import { queryOf } from "../../http/query.ts";
 import { parseListQuery, parseMatchQuery } from "../../api/rate_card/rate_card.ts";
 import { type DashboardPage, get, type PageHandler, post } from "../layout/page.tsx";
 import { RATE_CARD_PATH } from "../layout/paths.ts";
-import { At, InlineNotice, Section } from "../components/elements.tsx";
+import { At, InlineNotice } from "../components/elements.tsx";
 import { formatCount } from "../components/format.ts";
 import { formOf } from "../components/form_fields.tsx";
 import {
@@ -17,14 +17,14 @@ import {
   nameColumn,
   NextPage,
   nextPath,
-  Table,
+  tableSection,
 } from "../components/table.tsx";
 import { Actor } from "../keys/labels.tsx";
 import { showJob, showReprices, submitReprice } from "./reprice.tsx";
 import { addPath, editPath, NEW_RATE, REPRICE } from "./paths.ts";
 import { loadPrices, MATCH_WORDS, type Prices } from "./prices_load.ts";
 import { momentText, showRateForm, submitDeletion, submitRate } from "./rate_form.tsx";
-import type { Child, PropsWithChildren } from "hono/jsx";
+import type { Child } from "hono/jsx";
 import { usdPerMillion } from "../../../domain/pricing/rate_body.ts";
 
 /** Default rows per page. */
@@ -66,29 +66,29 @@ const showRateCard: PageHandler = async ({ c, deps, team }) => {
         </FilterForm>
         {cursor === "" && <Match {...prices} />}
         {used.rows.length + used.unpriced.length > 0 && (
-          <RateTable title="Models you use" rows={used.rows}>
-            {used.unpriced.map((name) => (
+          rateTable("Models you use", used.rows, {
+            above: used.unpriced.map((name) => (
               <p class="more">
                 <b>{modelKey(name)}</b> has no price, so its calls cost $0.{" "}
                 <a href={addPath(name)}>Set price</a>
               </p>
-            ))}
-          </RateTable>
+            )),
+          })
         )}
         {cursor === "" && source !== "default" && (
-          <RateTable
-            title="Custom prices"
-            rows={own.map(({ row }) => row)}
-            action={(row) => <OwnActions {...prices} row={row} />}
-            empty={isFiltered ? "No custom price matches." : NO_OWN}
-          >
-            {unshown > 0 && <p class="soft">{formatCount(unshown)} more: search to see them.</p>}
-          </RateTable>
+          rateTable("Custom prices", own.map(({ row }) => row), {
+            action: (row) => <OwnActions {...prices} row={row} />,
+            above: unshown > 0 && (
+              <p class="soft">{formatCount(unshown)} more: search to see them.</p>
+            ),
+            none: isFiltered ? "No custom price matches." : NO_OWN,
+          })
         )}
         {source !== "own" && (
-          <RateTable title="Default prices" rows={defaults} empty="No default price matches.">
-            <p class="soft">{ORIGIN}</p>
-          </RateTable>
+          rateTable("Default prices", defaults, {
+            above: <p class="soft">{ORIGIN}</p>,
+            none: "No default price matches.",
+          })
         )}
         <NextPage to={nextPath(RATE_CARD_PATH, filters, prices.cursor)} />
       </>
@@ -103,13 +103,9 @@ function Match({ call, match, own, defaults }: Prices) {
   const when = momentText(call.at);
   if (match !== null) {
     const kind = match.row.source === "own" ? "custom" : "default";
-    return (
-      <RateTable title={`Calls of ${name}`} rows={[match.row]}>
-        <p>
-          {`They cost this ${kind} price on ${when}. It was found by ${MATCH_WORDS[match.match]}.`}
-        </p>
-      </RateTable>
-    );
+    const words = `They cost this ${kind} price on ${when}. It was found by `;
+    const above = <p>{words + MATCH_WORDS[match.match]}.</p>;
+    return rateTable(`Calls of ${name}`, [match.row], { above });
   }
   return own.length + defaults.length === 0 && (
     <InlineNotice kind="warn">
@@ -153,31 +149,17 @@ export const rateCardPage: DashboardPage = {
   ],
 };
 
-type RateTableProps = PropsWithChildren<{
-  readonly title: string;
-  readonly rows: readonly RateRow[];
-  /** Content of the last column; by default a link that sets the price. */
+/** A panel with a table of rows; by default the last column has a link that sets the price. */
+function rateTable(title: string, rows: readonly RateRow[], { action = setPrice, above, none }: {
   readonly action?: (row: RateRow) => Child;
-  /** Shown instead of a table without rows; nothing by default. */
-  readonly empty?: string;
-}>;
-
-/** A panel with a table of rows; its children are above the table. */
-function RateTable({ title, rows, action = setPrice, empty, children }: RateTableProps) {
-  return (
-    <Section title={title}>
-      {children}
-      {rows.length === 0 ? empty !== undefined && <p>{empty}</p> : (
-        <Table
-          label={title}
-          class="fold named"
-          caption={<caption class="sr">{title}, in dollars per million tokens</caption>}
-          columns={[...COLUMNS, { head: "Action", class: "words", cell: action }]}
-          rows={rows}
-        />
-      )}
-    </Section>
-  );
+  readonly above: Child;
+  readonly none?: string;
+}) {
+  return tableSection(title, {
+    ...{ rows, above, class: "fold named", none: none && <p>{none}</p> },
+    caption: <caption class="sr">{title}, in dollars per million tokens</caption>,
+    columns: [...COLUMNS, { head: "Action", class: "words", cell: action }],
+  });
 }
 
 function setPrice(row: RateRow) {
