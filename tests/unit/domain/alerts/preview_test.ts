@@ -16,6 +16,7 @@ import {
 } from "../../../../domain/alerts/signal.ts";
 import { countOpened, unstoredRule } from "../../../../domain/alerts/preview.ts";
 import type { Rule } from "../../../../domain/alerts/rule.ts";
+import { Random } from "../../../../tools/random.ts";
 import { RULES } from "../../../../domain/alerts/rule_body.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
 
@@ -38,17 +39,9 @@ function countByInstances(rule: Rule, signals: readonly AlertSignal[]): number {
   return opened;
 }
 
-/** Numbers that look random, the same each time. */
-function* numbers(seed: number): Generator<number, never> {
-  for (let state = seed;;) {
-    state = Math.imul(state, 1_664_525) + 1_013_904_223 | 0;
-    yield (state >>> 8) / 2 ** 24;
-  }
-}
-
 Deno.test("previews: random signals open as many incidents as the instances of the rule", () => {
-  const random = numbers(13);
-  const pick = <T>(...items: T[]): T => items[Math.floor(random.next().value * items.length)]!;
+  const random = new Random("previews");
+  const pick = <T>(...items: [T, ...T[]]): T => random.pick(items);
   const bodies = [
     { kind: "run_failed", params: { consecutive: 3, statuses: ["failed"] }, resolve_after: 2 },
     { kind: "run_failed", params: { consecutive: 1 }, group_by: "agent" },

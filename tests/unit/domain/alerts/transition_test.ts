@@ -2,13 +2,7 @@
 import { assertEquals } from "@std/assert";
 import type { Channel, ChannelSettings } from "../../../../domain/channels/channel.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
-import {
-  type AlertSignal,
-  groupOf,
-  isMuted,
-  OTHER,
-  resolvedSignal,
-} from "../../../../domain/alerts/signal.ts";
+import { type AlertSignal, groupOf, isMuted, OTHER } from "../../../../domain/alerts/signal.ts";
 import {
   type Incident,
   type TimelineEntry,
@@ -30,7 +24,6 @@ import {
   acknowledged,
   announce,
   type Recipients,
-  resolved,
   updateIncident,
 } from "../../../../domain/alerts/transition.ts";
 import type { Rule, RuleCondition, RuleSettings } from "../../../../domain/alerts/rule.ts";
@@ -156,43 +149,6 @@ Deno.test("an incident opens, counts on and is resolved, with its messages in or
     history.incident?.timeline.map(({ what }) => what),
     ["opened", "notified", "repeated", "resolved", "notified"],
   );
-});
-
-Deno.test("after it was resolved by hand, the next bad outcome opens another incident", () => {
-  const history = new History();
-  for (const n of [1, 2, 3]) history.signal(n, "bad");
-  const made = { by: "key_1", note: "known" };
-  const ended = resolved(history.incident!, "hand", 9, history.recipients, history.inputs(9), made);
-  assertEquals(ended.incident.timeline.at(-2), {
-    ...{ at: 9, what: "resolved", resolvedBy: "hand" },
-    ...made,
-  } as TimelineEntry);
-  history.instance = {
-    ...withSignal(history.instance, history.rule, resolvedSignal(history.rule, 9)),
-    incident: null,
-  };
-  assertEquals([3, 8].map((n) => history.signal(n, "bad")), [null, null]);
-  assertEquals(history.signal(10, "bad"), "opened");
-  assertEquals([history.incident?.count, history.incident?.runs], [1, ["run_10" as RunId]]);
-  assertEquals(history.incident?.openedAt, 10);
-});
-
-Deno.test("a paused monitor resolves at once", () => {
-  const history = new History(aRule({ kind: "missed", reasons: ["missed"] }));
-  const flip = (n: number, outcome: AlertSignal["outcome"]) => {
-    const { instance } = history;
-    const about = { kind: "missed", key: "nightly", words: null } as const;
-    const missed = { ...signal(n, outcome, "missed"), ...about };
-    history.instance = withSignal(instance, history.rule, missed);
-    return updateIncident(history.instance, history.incident, {
-      ...{ ...history.inputs(n), rule: history.rule, recipients: history.recipients },
-      isPaused: outcome === "paused",
-    });
-  };
-  const down = flip(1, "bad");
-  history.incident = down.notified!.incident;
-  assertEquals(history.incident.title, "nightly did not run when it was expected");
-  assertEquals(flip(2, "paused").notified?.incident.resolvedBy, "paused");
 });
 
 Deno.test("a silence holds messages back, and a resolution goes to channels that know of it", () => {

@@ -3,7 +3,6 @@ import { assert, assertEquals } from "@std/assert";
 import { ERRORS } from "../../../../domain/core/errors.ts";
 import { PACKED_ID_BYTES, PAGE_IDS_MAX } from "../../../../domain/runs/ledger.ts";
 import * as limits from "../../../../domain/core/limits.ts";
-import { heartbeatStatusOf, STATUS_OF_HEARTBEAT } from "../../../../domain/runs/run.ts";
 import { CHUNK_BYTES_MAX, COMMIT_BYTES_MAX, LOCKED_RETRY } from "../../../../kv/base/limits.ts";
 
 /** Deno KV's limits for one value and for one commit. */
@@ -67,11 +66,4 @@ Deno.test("contract 9: retry helps exactly for 429, 5xx, a slow body and a block
   for (const [code, { status, retry }] of Object.entries(ERRORS)) {
     assertEquals(retry, passing.includes(status) || status >= 500, code);
   }
-});
-
-Deno.test("decision 28, R37: heartbeats have a word for each status of a run", () => {
-  for (const [word, status] of Object.entries(STATUS_OF_HEARTBEAT)) {
-    assertEquals<string>(heartbeatStatusOf(status), word);
-  }
-  assertEquals(heartbeatStatusOf("cancelled"), "fail");
 });

@@ -9,6 +9,7 @@ import {
   rawElements,
   rawMembers,
   rawOf,
+  utf8Bytes,
   writeObject,
 } from "../../../../domain/core/raw_json.ts";
 import { anyText } from "../../../support/builders/any_text.ts";
@@ -88,32 +89,35 @@ Deno.test("the element scanner finds the same elements as JSON.parse", () => {
   }));
 });
 
-Deno.test("a slice is the sender's own text, without surrounding white space", () => {
-  const members = rawMembers(' { "a" : 1.0 , "b":12345678901234567890,"c": { "z" : 1, "a":2 } } ');
-  assertEquals([...members], [
-    ["a", "1.0"],
-    ["b", "12345678901234567890"],
-    ["c", '{ "z" : 1, "a":2 }'],
-  ]);
-});
+/** Objects as text, and their members as the scanner has them. */
+const MEMBERS: Record<string, readonly [object: string, members: readonly string[][]]> = {
+  "a slice is the sender's own text, without surrounding white space": [
+    ' { "a" : 1.0 , "b":12345678901234567890,"c": { "z" : 1, "a":2 } } ',
+    [["a", "1.0"], ["b", "12345678901234567890"], ["c", '{ "z" : 1, "a":2 }']],
+  ],
+  "keys that look like integers keep their sent order": [
+    '{"b":1,"2":2,"1":3}',
+    [["b", "1"], ["2", "2"], ["1", "3"]],
+  ],
+  "a repeated key keeps its first position and its last value, however it is escaped": [
+    '{"a":1,"b":2,"\\u0061":3}',
+    [["a", "3"], ["b", "2"]],
+  ],
+  "a key with backslashes and quotes is decoded as JSON defines": [
+    '{"\\\\":1,"\\u005c\\"":2,"a\\\\":3,"\\n":4}',
+    [["\\", "1"], ['\\"', "2"], ["a\\", "3"], ["\n", "4"]],
+  ],
+  "the name of an inherited property is an ordinary key": [
+    '{"__proto__":{"x":1},"constructor":2}',
+    [["__proto__", '{"x":1}'], ["constructor", "2"]],
+  ],
+};
 
-Deno.test("keys that look like integers keep their sent order", () => {
-  assertEquals([...rawMembers('{"b":1,"2":2,"1":3}').keys()], ["b", "2", "1"]);
-});
-
-Deno.test("a repeated key keeps its first position and its last value, however it is escaped", () => {
-  assertEquals([...rawMembers('{"a":1,"b":2,"\\u0061":3}')], [["a", "3"], ["b", "2"]]);
-});
-
-Deno.test("a key with backslashes and quotes is decoded as JSON defines", () => {
-  const object = '{"\\\\":1,"\\u005c\\"":2,"a\\\\":3,"\\n":4}';
-  assertEquals([...rawMembers(object)], [["\\", "1"], ['\\"', "2"], ["a\\", "3"], ["\n", "4"]]);
-});
-
-Deno.test("the name of an inherited property is an ordinary key", () => {
-  const members = rawMembers('{"__proto__":{"x":1},"constructor":2}');
-  assertEquals([...members], [["__proto__", '{"x":1}'], ["constructor", "2"]]);
-});
+for (const [name, [object, members]] of Object.entries(MEMBERS)) {
+  Deno.test(`the member scanner: ${name}`, () => {
+    assertEquals<unknown>([...rawMembers(object)], members);
+  });
+}
 
 Deno.test("comparing a key in place agrees with JSON.parse", () => {
   const names = fc.oneof(fc.constantFrom("data", "events", "", "a"), text);
@@ -170,6 +174,12 @@ Deno.test("decision 11: sizes are counted in UTF-8 bytes", () => {
   const sized = fc.tuple(anyText({ maxLength: 30 }), fc.nat({ max: 90 }));
   fc.assert(fc.property(sized, ([value, max]) => {
     assertEquals(exceedsBytes(value, max), new TextEncoder().encode(value).length > max);
+  }));
+});
+
+Deno.test("the UTF-8 size of a text equals the size of its encoding", () => {
+  fc.assert(fc.property(anyText(), (text) => {
+    assertEquals(utf8Bytes(text), new TextEncoder().encode(text).length);
   }));
 });
 

@@ -1,13 +1,11 @@
 /** Bodies of judges, and the runs that they choose. */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { RunId } from "../../../../domain/core/ids.ts";
-import { parseConnections } from "../../../../domain/judges/connection.ts";
 import { judgesOf } from "../../../../domain/judges/judge.ts";
-import { completeJudge, judgeFields, parseJudge } from "../../../../domain/judges/judge_body.ts";
+import { judgeFields, parseJudge } from "../../../../domain/judges/judge_body.ts";
 import type { RunSummary } from "../../../../domain/runs/summary.ts";
 import { placeInSample } from "../../../../kv/checks/check_runs.ts";
-import { cardOf, NO_CARD, rateRow } from "../../../support/builders/cards.ts";
-import { aJudge, storedJudge } from "../../../support/builders/judges.ts";
+import { storedJudge } from "../../../support/builders/judges.ts";
 import { runId } from "../../../support/builders/requests.ts";
 import { problemOf } from "../../../support/oracles/problems.ts";
 
@@ -63,18 +61,6 @@ Deno.test("judges: each wrong field is named", () => {
   for (const field of Object.keys(BODY)) {
     assertEquals(problemOf(() => parseJudge({ ...BODY, [field]: undefined }))?.field, field);
   }
-});
-
-Deno.test("judges: an unknown connection and a model without a price are refused", () => {
-  const connections = parseConnections("local=http://127.0.0.1:1/v1 b=http://127.0.0.1:2") ?? [];
-  const card = cardOf(rateRow("m", 0, 0));
-  const refusal = (...[settings, known, prices]: [object, typeof connections, typeof card]) =>
-    problemOf(() => completeJudge(aJudge(settings), known, prices, 0));
-  assertEquals(refusal({}, connections, card), null);
-  assertEquals(refusal({}, [], card)?.field, "connection");
-  assertMatch(refusal({}, [], card)?.message ?? "", /set none/);
-  assertMatch(refusal({ connection: "c" }, connections, card)?.message ?? "", /"local", "b"/);
-  assertEquals(refusal({}, connections, NO_CARD)?.field, "model");
 });
 
 const CLOSED_AT = 10_000_000;

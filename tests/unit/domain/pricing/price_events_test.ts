@@ -65,18 +65,6 @@ Deno.test("pricing rule 3: a call without a model or any count is not priced", (
   assertEquals(priceEvents(odd, CARD).by, [-1, -1]);
 });
 
-Deno.test("prices: the row is looked up by provider, model and the call's own instant", () => {
-  const requests: unknown[] = [];
-  const card: RateCard = {
-    find(provider, model, ts) {
-      requests.push([provider, model, ts]);
-      return null;
-    },
-  };
-  priceEvents([event(aCall({ provider: "p" }), 41), event(aCall({ model: "n" }), 42)], card);
-  assertEquals(requests, [["p", "m", 41], [null, "n", 42]]);
-});
-
 Deno.test("prices: one model before and after a new price has both rows", () => {
   const rows: RateMatch[] = [rateRow("m", 1, 1), { ...rateRow("m", 2, 2), id: "later" }]
     .map((row) => ({ row, match: "exact" }));

@@ -1,29 +1,17 @@
 /** Repricing calls gives the same result as pricing them by the new card in the first place. */
 import { addCounts } from "../../../../domain/core/sums.ts";
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { RunEvent } from "../../../../domain/runs/event.ts";
 import { addEvents, type EventTotals, NO_EVENTS } from "../../../../domain/runs/event_totals.ts";
 import type { EventId } from "../../../../domain/core/ids.ts";
 import { rawOf } from "../../../../domain/core/raw_json.ts";
-import { RUN_MODELS_MAX } from "../../../../domain/core/limits.ts";
 import { type BatchPrices, priceEvents } from "../../../../domain/pricing/price.ts";
 import type { RateCard } from "../../../../domain/pricing/rates.ts";
-import {
-  NO_CALLS,
-  repriceBatch,
-  repriceHeartbeat,
-  type RepriceSpec,
-} from "../../../../domain/repricing/reprice.ts";
-import {
-  isStated,
-  type Opening,
-  priceReported,
-  type Reported,
-} from "../../../../domain/runs/run.ts";
+import { NO_CALLS, repriceBatch, type RepriceSpec } from "../../../../domain/repricing/reprice.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { eventId } from "../../../support/builders/requests.ts";
-import { cardOf, NO_CARD, rateRow } from "../../../support/builders/cards.ts";
+import { cardOf, rateRow } from "../../../support/builders/cards.ts";
 
 const ALL: RepriceSpec = { model: "m", provider: null, from: null, to: null };
 
@@ -198,75 +186,4 @@ Deno.test("rows that no longer price anything are removed from the batch", () =>
   );
   assertEquals(after?.matches.map(({ row }) => row.id), ["rate_n", "another"]);
   assertEquals(after?.by, [1, 0]);
-});
-
-Deno.test("a card without the model makes its calls unpriced at no cost", () => {
-  const events = [aCall(A_CALL), aCall(A_CALL)];
-  const { prices, totals } = stored([events], cardOf(rateRow("m", 1, 1)));
-  assertEquals(totals.cost, 22n);
-  const after = repriceBatch(ALL, events, prices[0] as BatchPrices, totals, NO_CARD);
-  assertEquals(after.sum, { calls: 2, before: 22n, after: 0n });
-  assertEquals(after.prices, { matches: [], by: [-1, -1], costs: [0, 0] });
-  assertEquals(after.totals.cost, 0n);
-  assertEquals(after.totals.models.map(({ priced, calls }) => [priced, calls]), [[false, 2]]);
-});
-
-Deno.test("a run with too many models keeps an exact sum", () => {
-  const models = Array.from({ length: RUN_MODELS_MAX + 5 }, (_, n) => `m${10 + n}`);
-  const events = models.map((model) => aCall({ ...A_CALL, model }));
-  const before = stored([events], NO_CARD);
-  let { totals } = before;
-  let prices = before.prices[0] as BatchPrices;
-  const card = cardOf(...models.map((model) => rateRow(model, 1, 1)));
-  for (const model of models) {
-    const step = repriceBatch({ ...ALL, model }, events, prices, totals, card);
-    assertEquals(step.sum, { calls: 1, before: 0n, after: 11n });
-    totals = step.totals;
-    prices = step.prices ?? prices;
-    const calls = totals.models.reduce((sum, line) => sum + line.calls, 0);
-    assertEquals(calls, models.length);
-  }
-  assertEquals(totals.cost, 11n * BigInt(models.length));
-  assertEquals(totals.models.reduce((sum, { cost }) => sum + cost, 0n), totals.cost);
-  assert(totals.models.every(({ priced }) => priced));
-});
-
-const OPENING: Opening = { kind: "heartbeat", agent: "a", startedAt: NOON, receivedAt: NOON };
-const REPORTED: Reported = { model: "m", inputTokens: 10, outputTokens: 1 };
-
-function runParts(reported: Reported, kind: Opening["kind"] = "heartbeat") {
-  return { opening: { ...OPENING, kind, reported }, closing: null };
-}
-
-Deno.test("a heartbeat's tokens are repriced, a run's reported tokens are not", () => {
-  const card = cardOf(rateRow("m", 1, 1));
-  const { sum, price } = repriceHeartbeat(ALL, runParts(REPORTED), undefined, card);
-  assertEquals([sum, price?.cost], [{ calls: 1, before: 0n, after: 11n }, 11n]);
-  const again = repriceHeartbeat(ALL, runParts(REPORTED), price, card);
-  assertEquals([again.sum.before, again.sum.after, again.price], [11n, 11n, undefined]);
-  const deleted = repriceHeartbeat(ALL, runParts(REPORTED), price, NO_CARD);
-  assertEquals([deleted.sum, deleted.price], [{ calls: 1, before: 11n, after: 0n }, null]);
-  const own = repriceHeartbeat(ALL, runParts(REPORTED, "run"), undefined, card);
-  assertEquals([own.sum, own.price], [NO_CALLS, undefined]);
-});
-
-Deno.test("a heartbeat's stored price is its cost before repricing", () => {
-  const was = priceReported(runParts(REPORTED), cardOf(rateRow("m", 2, 2)));
-  assert(was !== null);
-  const heartbeat = runParts({ ...REPORTED, price: was });
-  const { sum } = repriceHeartbeat(ALL, heartbeat, undefined, cardOf(rateRow("m", 1, 1)));
-  assertEquals(sum, { calls: 1, before: 22n, after: 11n });
-});
-
-Deno.test("pricing rule 1: a heartbeat with a stated cost, also 0, is never repriced", () => {
-  for (const cost of [0n, 5n]) {
-    const heartbeat = runParts({ ...REPORTED, cost });
-    assert(isStated(heartbeat));
-    assertEquals(
-      repriceHeartbeat(ALL, heartbeat, undefined, cardOf(rateRow("m", 1, 1))).price,
-      undefined,
-    );
-  }
-  assert(!isStated(runParts(REPORTED)));
-  assert(!isStated(runParts({ ...REPORTED, cost: 5n }, "run")));
 });

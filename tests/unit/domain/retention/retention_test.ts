@@ -7,7 +7,6 @@ import {
   dueOf,
   expiryEntryOf,
   hasPayload,
-  isSameExpiryEntry,
   ORPHAN_DAYS,
   payloadState,
   RETENTION_CLASSES,
@@ -85,15 +84,6 @@ Deno.test("expiry entry: by the oldest payload, then by the latest part; runs wi
   for (const [given, ledger, retentionClass, since] of cases) {
     assertEquals(expiryEntryOf(given, ledger), { retentionClass, since });
   }
-});
-
-Deno.test("expiry entry: equality compares only class and instant", () => {
-  const entry = { retentionClass: "record", since: 1 } as const;
-  assert(isSameExpiryEntry(entry, { ...entry }));
-  assert(!isSameExpiryEntry(entry, { ...entry, since: 2 }));
-  assert(!isSameExpiryEntry(entry, { ...entry, retentionClass: "payload" }));
-  assert(!isSameExpiryEntry(entry, null));
-  assert(isSameExpiryEntry(null, null));
 });
 
 const age = fc.integer({ min: 0, max: 500 * DAY_MS }).map((ms) => NOW - ms);

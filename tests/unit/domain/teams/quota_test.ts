@@ -3,13 +3,11 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   attempted,
   claimed,
-  monthSpanOf,
   newNotice,
   type Notice,
   NOTICE_LEASE_MS,
   NOTICE_SEND_MS_MAX,
   noticeText,
-  parseUsageQuery,
   percentsReached,
   projectedUse,
   quotaState,
@@ -34,29 +32,6 @@ Deno.test("quota: the state changes at exactly 80 % and exactly 100 %", () => {
   ]);
 });
 
-Deno.test("quota: with unlimited events no count changes the state or sends a notice", () => {
-  assertEquals(quotaState(2 ** 53 - 1, Infinity), "normal");
-  assertEquals(percentsReached(2 ** 53 - 1, Infinity), []);
-});
-
-Deno.test("quota: a month ends at the first instant of the next, also in leap years and at new year", () => {
-  const ends = ["2024-02", "2026-02", "2026-12", "2100-02", "2026-11"].map((month) =>
-    new Date(monthSpanOf(month).endMs).toISOString()
-  );
-  assertEquals(ends, [
-    "2024-03-01T00:00:00.000Z",
-    "2026-03-01T00:00:00.000Z",
-    "2027-01-01T00:00:00.000Z",
-    "2100-03-01T00:00:00.000Z",
-    "2026-12-01T00:00:00.000Z",
-  ]);
-  const days = ["2024-02", "2026-02", "2100-02", "2026-12"].map((month) => {
-    const { startMs, endMs } = monthSpanOf(month);
-    return (endMs - startMs) / 86_400_000;
-  });
-  assertEquals(days, [29, 28, 28, 31]);
-});
-
 Deno.test("quota: a month is projected from its elapsed share", () => {
   assertEquals(projectedUse(100, "2026-11", Date.UTC(2026, 10, 16)), 200);
   assertEquals(projectedUse(100, "2024-02", Date.UTC(2024, 1, 15, 12)), 200);
@@ -67,13 +42,6 @@ Deno.test("quota: a month is projected from its elapsed share", () => {
   assertEquals(projectedUse(7, "2026-11", Date.UTC(2026, 11, 1) - 1), 7);
   assertEquals(projectedUse(7, "2026-11", Date.UTC(2026, 11, 1)), 7);
   assertEquals(projectedUse(7, "2025-01", NOVEMBER), 7);
-});
-
-Deno.test("quota: a query is about the current month or an earlier one", () => {
-  for (const text of ["", "month=", "month=2026-11"]) {
-    assertEquals(parseUsageQuery(text, NOVEMBER), "2026-11");
-  }
-  assertEquals(parseUsageQuery("month=1970-01", NOVEMBER), "1970-01");
 });
 
 Deno.test("quota: the e-mail states the count at its mark, when it resets, and that nothing is lost (R39)", () => {
