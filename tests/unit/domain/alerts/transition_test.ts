@@ -239,80 +239,96 @@ Deno.test("a timeline keeps its first entry and the latest ones", () => {
   assertEquals(timeline.at(-1), { at: 500, what: "opened", count: 500 });
 });
 
-Deno.test("titles are sentences", () => {
-  const last = { at: 1, key: "k", kind: "bad" as const, run: null, value: 1.5, detail: null };
-  const title = (
-    condition: RuleCondition,
-    agent: string | null,
-    detail = last.detail,
-    value = 1.5,
-  ) =>
-    titleOf({
-      settings: aRule(condition).settings,
-      group: groupOf("agent", { ...SUBJECT, agent }),
-      count: 1,
-      last: { ...last, detail, value },
-    });
-  assertEquals(title(THREE_FAILURES, "a"), "a failed");
-  assertEquals(title(THREE_FAILURES, null, "timeout" as never), "Runs timed out");
-  assertEquals(title({ kind: "run_cost", usd: "1" }, "a"), "A run of a cost $1.50, more than $1");
-  assertEquals(
-    title({ kind: "spend", usd: "1", period: "day" }, null),
-    "The team spent $1.50 today: the limit is $1",
-  );
-  assertEquals(
-    title({ kind: "stuck", seconds: 86_400 }, "a"),
-    "A run of a is open for more than 1 day",
-  );
-  assertEquals(
-    title({ kind: "quota", percents: [80] }, null, null, 80),
-    "The team has used 80 % of this month's events",
-  );
-});
+/** Subject and latest outcome of an incident, as far as its title depends on them. */
+interface Titled {
+  readonly agent?: string;
+  /** True for the group that others share. */
+  readonly isOther?: true;
+  readonly count?: number;
+  readonly key?: string;
+  readonly detail?: string;
+  readonly value?: number;
+}
 
-Deno.test("titles: the group that others share is shown as such, and said of all of them", () => {
-  const last = { at: 1, key: "k", kind: "bad" as const, run: null, value: 2, detail: "failed" };
-  const title = (condition: RuleCondition, groupBy: RuleSettings["groupBy"] = "agent") =>
-    titleOf({ settings: aRule(condition, { groupBy }).settings, group: OTHER, count: 12, last });
-  assertEquals(
-    title(THREE_FAILURES),
-    "(other): runs of further agents failed or timed out 12 times",
-  );
-  assertEquals(
-    title({ kind: "run_cost", usd: "1" }, "customer"),
-    "(other): runs of further customers cost more than $1",
-  );
-  assertEquals(
-    title({ kind: "spend", usd: "1", period: "day" }, "feature"),
-    "(other): further features reached the limit of $1 today",
-  );
-  assertEquals(title({ kind: "missed", reasons: ["missed"] }), "(other): further agents are down");
-  assertEquals(title({ kind: "unpriced" }, "model"), "(other): further models have no price");
-  assertEquals(
-    title({ kind: "stuck", seconds: 3_600 }, null),
+const COST: RuleCondition = { kind: "run_cost", usd: "1" };
+const SPEND: RuleCondition = { kind: "spend", usd: "1", period: "day" };
+const SERVICE: RuleCondition = { kind: "service", what: ["broken_channel", "dead_delivery"] };
+const CHECKS: RuleCondition = {
+  ...{ kind: "check_failed", checks: [], severityMin: "warn", consecutive: 3 },
+};
+const CHEAP: RuleCondition = { ...CHECKS, checks: ["cheap"] };
+const [CUSTOMERS, FEATURES] = [{ groupBy: "customer" }, { groupBy: "feature" }] as const;
+
+const TITLES: readonly (readonly [
+  title: string,
+  condition: RuleCondition,
+  about: Titled,
+  settings?: Partial<RuleSettings>,
+])[] = [
+  ["a failed", THREE_FAILURES, { agent: "a" }],
+  ["Runs timed out", THREE_FAILURES, { detail: "timeout" }],
+  ["A run of a cost $1.50, more than $1", COST, { agent: "a", value: 1.5 }],
+  ["The team spent $1.50 today: the limit is $1", SPEND, { value: 1.5 }],
+  ["A run of a is open for more than 1 day", { kind: "stuck", seconds: 86_400 }, { agent: "a" }],
+  ["The team has used 80 % of this month's events", { kind: "quota", percents: [80] }, {
+    value: 80,
+  }],
+  ["(other): runs of further agents failed or timed out 12 times", THREE_FAILURES, {
+    ...{ isOther: true, count: 12 },
+  }],
+  ["(other): runs of further customers cost more than $1", COST, { isOther: true }, CUSTOMERS],
+  ["(other): further features reached the limit of $1 today", SPEND, { isOther: true }, FEATURES],
+  ["(other): further agents are down", { kind: "missed", reasons: ["missed"] }, { isOther: true }],
+  ["(other): further models have no price", { kind: "unpriced" }, { isOther: true }, {
+    groupBy: "model",
+  }],
+  [
     "(other): runs of further groups are open for more than 1 hour",
-  );
-});
+    { kind: "stuck", seconds: 3_600 },
+    { isOther: true },
+    { groupBy: null },
+  ],
+  ["Channel ops is broken and receives no messages", SERVICE, {
+    ...{ key: "broken_channel", detail: "ops" },
+  }],
+  ["Channels ops, pager are broken and receive no messages", SERVICE, {
+    ...{ key: "broken_channel", detail: "ops, pager" },
+  }],
+  ["A message to channel ops could not be delivered", SERVICE, {
+    ...{ key: "dead_delivery", detail: "ops" },
+  }],
+  ["Judge helpful is blocked and judges no runs", SERVICE, {
+    ...{ key: "blocked_judge", detail: "helpful" },
+  }],
+  ["Judges a, b have spent 80 % of the daily cap", SERVICE, {
+    ...{ key: "judge_cap_near", detail: "a, b" },
+  }],
+  ["Judge helpful skips runs: the daily cap is used up", SERVICE, {
+    ...{ key: "judge_cap_used_up", detail: "helpful" },
+  }],
+  ["The processing of a run has failed for good", SERVICE, { key: "dead_stage" }],
+  ["a failed check cheap", CHECKS, { agent: "a", detail: "cheap" }],
+  ["a failed checks cheap, polite", CHECKS, { agent: "a", detail: "cheap, polite" }],
+  ["a failed check cheap 3 times in a row", CHEAP, { agent: "a", detail: "cheap", count: 3 }],
+  ["a failed check cheap 3 times", CHEAP, { agent: "a", detail: "cheap", count: 3 }, {
+    resolveAfter: 2,
+  }],
+  ["a failed checks 3 times in a row, the last time cheap, polite", CHECKS, {
+    ...{ agent: "a", detail: "cheap, polite", count: 3 },
+  }],
+];
 
-Deno.test("titles of trouble of the service name its channels and judges", () => {
-  const { settings } = aRule({ kind: "service", what: ["broken_channel", "dead_delivery"] });
-  const title = (key: string, detail: string | null) => {
-    const last = { at: 1, key, kind: "bad" as const, run: null, value: 1, detail };
-    return titleOf({ settings, group: { text: "", group: {} }, count: 1, last });
-  };
-  assertEquals(title("broken_channel", "ops"), "Channel ops is broken and receives no messages");
-  assertEquals(
-    title("broken_channel", "ops, pager"),
-    "Channels ops, pager are broken and receive no messages",
-  );
-  assertEquals(title("dead_delivery", "ops"), "A message to channel ops could not be delivered");
-  assertEquals(title("blocked_judge", "helpful"), "Judge helpful is blocked and judges no runs");
-  assertEquals(title("judge_cap_near", "a, b"), "Judges a, b have spent 80 % of the daily cap");
-  assertEquals(
-    title("judge_cap_used_up", "helpful"),
-    "Judge helpful skips runs: the daily cap is used up",
-  );
-  assertEquals(title("dead_stage", null), "The processing of a run has failed for good");
+Deno.test("titles are sentences that name the group, the limit and what failed", () => {
+  for (const [title, condition, about, settings] of TITLES) {
+    const { agent = null, isOther, count = 1, key = "k", detail = null, value = null } = about;
+    const titled = titleOf({
+      settings: aRule(condition, settings).settings,
+      group: isOther ? OTHER : groupOf("agent", { ...SUBJECT, agent }),
+      count,
+      last: { at: 1, key, kind: "bad", run: null, value, detail },
+    });
+    assertEquals(titled, title);
+  }
 });
 
 Deno.test("titles of a missed run say when it was due, its schedule and the last arrival", () => {
@@ -345,21 +361,4 @@ Deno.test("titles of a missed run say when it was due, its schedule and the last
     "a did not run when it was expected",
   );
   assertEquals(title(created(), { ...flip, reason: "failed" }), "a is down: its runs failed");
-});
-
-Deno.test("titles of failed checks name the check, or the last ones of several", () => {
-  const title = (checks: readonly string[], count: number, detail: string, resolveAfter = 1) => {
-    const params = { checks, severityMin: "warn", consecutive: 3 } as const;
-    const { settings } = aRule({ kind: "check_failed", ...params }, { resolveAfter });
-    const last = { at: 1, key: "1", kind: "bad" as const, run: null, value: null, detail };
-    return titleOf({ settings, group: groupOf("agent", SUBJECT), count, last });
-  };
-  assertEquals(title([], 1, "cheap"), "nightly failed check cheap");
-  assertEquals(title([], 1, "cheap, polite"), "nightly failed checks cheap, polite");
-  assertEquals(title(["cheap"], 3, "cheap"), "nightly failed check cheap 3 times in a row");
-  assertEquals(title(["cheap"], 3, "cheap", 2), "nightly failed check cheap 3 times");
-  assertEquals(
-    title([], 3, "cheap, polite"),
-    "nightly failed checks 3 times in a row, the last time cheap, polite",
-  );
 });
