@@ -79,13 +79,6 @@ Deno.test("blob: around the edge of each piece nothing is lost and no piece is e
   }
 });
 
-Deno.test("blob: an incompressible body is stored in many pieces and round-trips", () => {
-  const text = noise(1_048_576);
-  const { text: back, blob } = roundTrip(text);
-  assert(back === text);
-  assert(blob.chunks.length > 10, `${blob.chunks.length} pieces`);
-});
-
 Deno.test("blob: two blobs never share pieces", () => {
   const text = noise(200_000);
   assert(packBlob(text, newRowName).name !== packBlob(text, newRowName).name);

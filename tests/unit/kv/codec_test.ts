@@ -5,7 +5,7 @@ import { NO_PRICES } from "../../../domain/pricing/price.ts";
 import { rateRow } from "../../support/builders/cards.ts";
 import type { EventId } from "../../../domain/core/ids.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
-import { type Closing, FINISH_STATUSES, type Opening } from "../../../domain/runs/run.ts";
+import { FINISH_STATUSES, type Opening } from "../../../domain/runs/run.ts";
 import { decodeBatch, decodePart, encodeBatch, encodePart } from "../../../kv/base/codec.ts";
 
 const text = fc.string({ unit: "grapheme", maxLength: 12 });
@@ -60,26 +60,10 @@ const closing = fc.record({
   ...details,
 }, { requiredKeys: [...requiredOfClosing], noNullPrototype: true });
 
-Deno.test("codec: an opening round-trips, its payload as the exact same text", () => {
-  fc.assert(fc.property(opening, (part) => {
-    assertEquals<Opening>(decodePart<Opening>(encodePart(part)), { ...part } as Opening);
+Deno.test("codec: an opening and a close round-trip, their payload as the exact same text", () => {
+  fc.assert(fc.property(fc.oneof(opening, closing), (part) => {
+    assertEquals<unknown>(decodePart(encodePart(part as Opening)), { ...part });
   }));
-});
-
-Deno.test("codec: a close round-trips, its payload as the exact same text", () => {
-  fc.assert(fc.property(closing, (part) => {
-    assertEquals<Closing>(decodePart<Closing>(encodePart(part)), { ...part } as Closing);
-  }));
-});
-
-Deno.test("codec: amounts are exact to the picodollar, also beyond 2^53", () => {
-  const part: Closing = {
-    status: "success",
-    finishedAt: 1,
-    receivedAt: 2,
-    reported: { cost: 999_999_999_999_999_999n },
-  };
-  assertEquals(decodePart<Closing>(encodePart(part)).reported?.cost, 999_999_999_999_999_999n);
 });
 
 /** Ids that share none to all of their bytes but the last. */

@@ -6,7 +6,7 @@ import { EMPTY_SWEEP } from "../../../domain/retention/retention.ts";
 import { keys } from "../../../kv/base/keys.ts";
 import { aLargeCall, DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { aRunNow, MANY, OldLedger } from "../../support/builders/old_ledger.ts";
+import { aRunNow } from "../../support/builders/old_ledger.ts";
 import { aCall, finish, open, readRun, run } from "../../support/builders/stored_runs.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 
@@ -50,13 +50,6 @@ RetentionHarness.test("delete a run: all its data is removed atomically, and the
   assertEquals(await archive.keysBelow(["rollup"]), []);
   const usage = await archive.store.reader.get<Deno.KvU64>(keys.usage(team.id, "2026-11"));
   assertEquals(usage.value?.value, 9n);
-});
-
-OldLedger.test("delete a run: with more events than one commit holds, none is left either", async ({ retention, team, temp }) => {
-  const deleted = await retention.deletions.deleteRun(team, run(14), "key");
-  assertEquals(deleted?.receipt.events, MANY);
-  await assertClean(temp.store);
-  assertEquals(await temp.keysBelow(["events", run(14)]), []);
 });
 
 RetentionHarness.test("delete a run: events that had already expired are not on the receipt", async (archive) => {

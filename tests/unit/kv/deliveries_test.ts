@@ -2,11 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { DeliveriesQuery, DeliveryPlace } from "../../../domain/channels/delivery.ts";
 import { keyParts, keys } from "../../../kv/base/keys.ts";
-import {
-  createDeliveryHandler,
-  createDeliveryStore,
-  removeDeliveries,
-} from "../../../kv/channels/deliveries.ts";
+import { createDeliveryHandler, createDeliveryStore } from "../../../kv/channels/deliveries.ts";
 import { Findings } from "../../../kv/integrity/findings.ts";
 import { verifyDeliveries } from "../../../kv/integrity/verify_incidents.ts";
 import { createWorkStore } from "../../../kv/work/store.ts";
@@ -199,24 +195,4 @@ DeliveriesHarness.test("deliveries: the clock ends a test whose process has ende
     ),
     [0, 0, 0, 0, 0],
   );
-});
-
-DeliveriesHarness.test("deliveries: one that is removed under way stays removed, and those joined to it are sent", async (h) => {
-  await h.put("chat", "slack");
-  const answer = Promise.withResolvers<typeof DELIVERED>();
-  h.receivers.set("chat", () => answer.promise);
-  const job = h.job();
-  const ids: string[] = [];
-  for (let n = 0; n < 3; n++) {
-    ids.push(await h.send("chat", `inc_${n}`, "incident.opened", "slack"));
-  }
-  h.nowMs = NOON + 10 * SECOND;
-  await until(() => h.sent.length > 0);
-  await removeDeliveries(h.store, h.team.id, ids.slice(0, 1));
-  answer.resolve(FAILED);
-  h.receivers.delete("chat");
-  await h.pass(job, NOON + 60 * SECOND);
-  assertEquals(await h.states(), { delivered: 2 });
-  assertEquals(await idsOf(h), [[ids[2], ids[1]]]);
-  assertEquals(await h.waiting(), [0, 0]);
 });

@@ -153,21 +153,6 @@ RetentionHarness.test("feed: a deletion is listed until its id is free again; an
   assertEquals(follower.received.at(-1)?.number, 4);
 });
 
-RetentionHarness.test("feed: all runs of a deleted customer are listed as deleted", async (archive) => {
-  const team = await archive.addTeam("business");
-  for (const n of [1, 2, 3]) {
-    await open(archive.runs, n, n === 3 ? {} : { customerId: "acme" }, team);
-  }
-  await archive.work();
-  archive.nowMs++;
-  await archive.deletions.deleteCustomer(team, "acme", "key");
-  await archive.deleteAll();
-  const follower = new Follower(team.id);
-  await follower.readOn(archive.store);
-  assertEquals(follower.received.map(({ kind }) => kind), ["changed", "deleted", "deleted"]);
-  await assertFollowed(archive.store, follower, IDS);
-});
-
 TempStore.test("feed: a position that it has not reached is distinguished from its end", async ({ store }) => {
   const changes = createChangeStore(store, new ChangeNotifier());
   assertEquals(await changes.page(TEAM.id, 0, 10), { changes: [], next: 0, hasMore: false });

@@ -29,22 +29,6 @@ async function start(store: OpenStore, key: string | null, tier: "free" | null =
   return { ...first, credentials };
 }
 
-TempStore.test("first team: an empty store gets a team and one minted key that works", async (temp) => {
-  const { team, createdKey, credentials } = await start(temp.store, null);
-  assertMatch(createdKey ?? "", /^apk_eu_[0-9a-f]{32}$/);
-  const principal = await credentials.find(createdKey ?? "");
-  assertEquals(principal?.team, team);
-  assertEquals(principal?.grant, { kind: "api_key", scopes: ["ingest", "read", "admin"] });
-});
-
-TempStore.test("first team: a key is minted once, later starts find the same team", async (temp) => {
-  const first = await start(temp.store, null);
-  const second = await start(await temp.reopen(), null);
-  assertEquals([second.createdKey, second.team], [null, first.team]);
-  assertEquals((await listOf(second.credentials, second.team)).length, 1);
-  assertEquals((await second.credentials.find(first.createdKey ?? ""))?.team, first.team);
-});
-
 TempStore.test("first team: a refused key does not count, so another is minted, once", async (temp) => {
   await start(temp.store, OWN_KEY);
   const again = async () => {

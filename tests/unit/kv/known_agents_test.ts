@@ -1,6 +1,5 @@
 /** The cache of active agents, and that every process notices an archive. */
 import { assertEquals } from "@std/assert";
-import { Refused } from "../../../domain/core/errors.ts";
 import type { TeamId } from "../../../domain/core/ids.ts";
 import { createRunStore } from "../../../kv/runs/run_store.ts";
 import { createArchiveCommit } from "../../../kv/monitors/store.ts";
@@ -99,27 +98,3 @@ Deno.test("known agents: a result read before an archive is not cached after it"
   knownAgents.add(TEAM_ID, "a", knownAgents.noteVersion(TEAM_ID, "02", 0));
   assertEquals(knownAgents.has(TEAM_ID, "a"), true);
 });
-
-TempStore.test("known agents: two processes that compete for the last agent slot, one unarchiving, never both get it", async (temp) => {
-  const team = { ...TEAM, tier: "free" } as const;
-  const [here, there] = [new Process(temp.store), new Process(temp.store)];
-  for (let n = 0; n < 10; n++) await open(here.runs, n, { agent: n === 0 ? "a" : `b${n}` }, team);
-  await archive(here);
-  const outcomes = await Promise.all([
-    open(here.runs, 20, { agent: "a" }, team),
-    open(there.runs, 21, { agent: "new" }, team),
-    open(there.runs, 22, { agent: "a" }, team),
-    open(here.runs, 23, { agent: "newer" }, team),
-    there.agents.change(team, "a", { ...archived, archived: false }, MADE).catch(ifRefused),
-  ]);
-  const kinds = outcomes.slice(0, 4).map((outcome) => outcome && "kind" in outcome && outcome.kind);
-  assertEquals(kinds.filter((kind) => kind === "refused").length >= 2, true, kinds.join());
-  const query = { sort: "agent", limit: 100, after: null, archived: false } as const;
-  const page = await here.agents.list(team, query);
-  assertEquals(page.agents.length, 10);
-});
-
-/** Allows for a restore whose last slot another agent has got first. */
-function ifRefused(error: unknown): void {
-  if (!(error instanceof Refused)) throw error;
-}

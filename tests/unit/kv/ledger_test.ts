@@ -69,18 +69,6 @@ TempStore.test("ledger: over 2,000 events each is stored once, across pages and 
   assert(duplicates > 0);
 });
 
-TempStore.test("ledger: after a restart every stored event is a duplicate, on whichever page it is", async (temp) => {
-  const runs = runStoreOf(temp.store);
-  for (let from = 0; from < 1_000; from += 50) await runs.append(TEAM, ID, range(from, 50), NOON);
-  const cold = runStoreOf(await temp.reopen());
-  const before = await Array.fromAsync(temp.store.reader.list({ prefix: [] }));
-  for (const from of [950, 0, 500, 270]) {
-    const counts = await cold.append(TEAM, ID, range(from, 50), NOON);
-    assertEquals(counts, { kind: "stored", accepted: 0, duplicates: 50, cost: 0n });
-  }
-  assertEquals(await Array.fromAsync(temp.store.reader.list({ prefix: [] })), before);
-});
-
 TempStore.test("ledger: two writers with their own caches never store an event twice", async (temp) => {
   const writers = [runStoreOf(temp.store), runStoreOf(temp.store)];
   let accepted = 0;

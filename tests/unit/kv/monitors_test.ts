@@ -22,31 +22,6 @@ MonitorProcess.test("monitors: outcomes of one commit are one row, and move no r
   assertEquals(await here.flips(), ["0 none>up created"]);
 });
 
-TempStore.test("monitors: two processes that look at one deadline make one change", async (temp) => {
-  const [here, there] = [new MonitorProcess(temp.store), new MonitorProcess(temp.store)];
-  await here.close(1, NOON);
-  await here.work();
-  await here.put();
-  const rounds = 8;
-  for (let n = 0; n < rounds; n++) {
-    const rows = await here.due();
-    const lastAt = NOON + n * 100 * MINUTE;
-    const now = lastAt + 90 * MINUTE;
-    await Promise.all([
-      here.evaluate(rows, now),
-      there.evaluate(rows, now),
-      here.evaluate(rows, now),
-    ]);
-    const [one, other] = n % 2 === 0 ? [here, there] : [there, here];
-    await one.close(n + 2, lastAt + 100 * MINUTE);
-    await other.work();
-  }
-  const flips = await here.flips();
-  const missed = Array.from({ length: rounds }, (_, n) => `${n * 100 + 70} late>down missed`);
-  assertEquals(flips.filter((flip) => flip.endsWith("missed")), missed);
-  assertEquals(new Set(flips).size, flips.length);
-});
-
 TempStore.test("monitors: no outcome is lost between changes by several processes", async (temp) => {
   const [here, there] = [new MonitorProcess(temp.store), new MonitorProcess(temp.store)];
   await here.close(1, NOON);
@@ -130,35 +105,4 @@ TempStore.test("monitors: one is created for a ping where none is, and a repeat 
   await here.monitors.remove(TEAM, "a", MADE);
   await here.monitors.createMissing(TEAM, "a", { ...HOURLY, graceSeconds: 60 }, MADE);
   assertEquals((await here.read())?.settings.graceSeconds, 60);
-});
-
-MonitorProcess.test("monitors: an archive pauses in its commit, and a restoration resumes", async (here) => {
-  await here.close(1, NOON);
-  await here.work();
-  await here.put();
-  const change = (archived: boolean, at: number) =>
-    here.agents.change(TEAM, "a", { archived, name: undefined, notes: undefined }, {
-      by: "key_1",
-      at,
-    });
-  await change(true, NOON + MINUTE);
-  assertEquals([(await here.read())?.state, await here.due()], ["paused", []]);
-  await here.evaluateDue(NOON + 3 * HOUR);
-  const until = { untilMs: NOON + 3.5 * HOUR, isSticky: false };
-  await here.monitors.pause(TEAM, "a", until, { by: "key_1", at: NOON + 3 * HOUR });
-  await here.evaluateDue(NOON + 3.9 * HOUR);
-  assertEquals((await here.read())?.state, "paused", "a pause does not end while archived");
-  await change(false, NOON + 4 * HOUR);
-  assertEquals(await here.flips(), [
-    "0 none>up created",
-    "1 up>paused paused",
-    "240 paused>up resumed",
-  ]);
-  assertEquals((await here.due()).length, 1);
-  const later = { untilMs: NOON + 5 * HOUR, isSticky: false };
-  await here.monitors.pause(TEAM, "a", later, { by: "key_1", at: NOON + 4 * HOUR });
-  await change(true, NOON + 4 * HOUR + 1);
-  assertEquals(await here.due(), [], "an archive replaces the end of a pause");
-  await change(false, NOON + 6 * HOUR);
-  assertEquals((await here.read())?.state, "up");
 });

@@ -27,17 +27,6 @@ async function assertRefused(path: string, ...says: string[]): Promise<void> {
   assert(!error.message.includes("\n") && error.message.includes(path), error.message);
 }
 
-inFolder.test("open: data survives a restart", async (folder) => {
-  const path = `${folder}/test.kv`;
-  const first = await openStore(path, new Memory());
-  const version = await first.writer.commit({ sets: [{ key: KEY, value: "v" }] });
-  await first.close();
-  const second = await openStore(path, new Memory());
-  const entry = await second.reader.get(KEY);
-  await second.close();
-  assertEquals([entry.value, entry.versionstamp], ["v", version]);
-});
-
 inFolder.test("open: the index by expiry holds only rows that expire", async (folder) => {
   const [foreign, ours] = [`${folder}/foreign.kv`, `${folder}/ours.kv`];
   {
@@ -74,51 +63,6 @@ Deno.test("open: :memory: is one database for writing and reading, and leaves no
   const after = await Array.fromAsync(Deno.readDir("."), ({ name }) => name);
   assertEquals(after.filter((name) => name.includes("memory")), []);
   assertEquals(before.filter((name) => name.includes("memory")), []);
-});
-
-TempStore.test("open: a second open in this process is refused with its own pid", async (temp) => {
-  await assertRefused(temp.path, `in use by process ${Deno.pid}`);
-  // The refused open took nothing from the first.
-  assert(await temp.store.writer.commit({ sets: [{ key: KEY, value: 1 }] }) !== null);
-  await assertRefused(temp.path, `in use by process ${Deno.pid}`);
-});
-
-/** URL of a module, as a program imports it. */
-function hrefOf(path: string): string {
-  return JSON.stringify(new URL(`../../../${path}`, import.meta.url).href);
-}
-
-const OPENER = `
-  import { openStore } from ${hrefOf("kv/open.ts")};
-  import { Memory } from ${hrefOf("runtime/memory.ts")};
-  const store = await openStore(Deno.args[0], new Memory());
-  await store.writer.commit({ sets: [{ key: ["from"], value: "another process" }] });
-  console.log("open");
-  await Deno.stdin.read(new Uint8Array(1));
-  await store.close();
-`;
-
-inFolder.test("open: a file in use by another process is refused with that process's pid", async (folder) => {
-  const path = `${folder}/test.kv`;
-  const script = `${folder}/opener.ts`;
-  await Deno.writeTextFile(script, OPENER);
-  const config = new URL("../../../deno.json", import.meta.url).pathname;
-  await using other = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--config", config, "--frozen", "--no-prompt", "-A", script, path],
-    stdin: "piped",
-    stdout: "piped",
-  }).spawn();
-  const output = other.stdout.getReader();
-  assertStringIncludes(new TextDecoder().decode((await output.read()).value), "open");
-
-  await assertRefused(path, `in use by process ${other.pid}`, "stop it");
-
-  await other.stdin.close();
-  await other.status;
-  await output.cancel();
-  const store = await openStore(path, new Memory());
-  assertEquals((await store.reader.get(["from"])).value, "another process");
-  await store.close();
 });
 
 inFolder.test("open: a lock file left behind by a killed process does not matter", async (folder) => {
@@ -176,13 +120,6 @@ inFolder.test("open: a folder and a path below a file are refused", async (folde
   await assertRefused(folder, "folder");
   await Deno.writeTextFile(`${folder}/file`, "");
   await assertRefused(`${folder}/file/test.kv`, "Cannot open");
-});
-
-inFolder.test("open: an empty file is a new store", async (folder) => {
-  await Deno.writeTextFile(`${folder}/test.kv`, "");
-  const store = await openStore(`${folder}/test.kv`, new Memory());
-  assert(await store.writer.commit({ sets: [{ key: KEY, value: 1 }] }) !== null);
-  await store.close();
 });
 
 inFolder.test("close: running commits are on disk before the lock is released", async (folder) => {

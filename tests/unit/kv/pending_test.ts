@@ -6,12 +6,7 @@ import { PENDING_LANES, type PendingLane } from "../../../domain/runs/stages.ts"
 import { keys } from "../../../kv/base/keys.ts";
 import { PendingQueue, PendingWaits } from "../../../kv/runs/pending_queue.ts";
 import { Backoff } from "../../../runtime/loop.ts";
-import {
-  decodePending,
-  encodePending,
-  parsePendingName,
-  pendingName,
-} from "../../../kv/writer/group.ts";
+import { pendingName } from "../../../kv/writer/group.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import { aCall, finish, open, run, runsOf, TEAM } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
@@ -88,12 +83,6 @@ TempStore.test("pending: the oldest rows come first, up to the limit", async (te
     await batch.ack();
   }
   assertEquals(seen, [`${run(0)},${run(1)}`, `${run(2)},${run(3)}`, run(4)]);
-});
-
-Deno.test("pending: a row names runs of any teams and is read back as written", () => {
-  const runs = [{ team: "a" as TeamId, run: run(1) }, { team: "b" as TeamId, run: run(1) }];
-  const text = encodePending(runs.map(({ team, run }) => pendingName(team, run)));
-  assertEquals(decodePending(text).map(parsePendingName), runs);
 });
 
 TempStore.test("pending: a damaged row names no run, and is removed with the others", async (temp) => {

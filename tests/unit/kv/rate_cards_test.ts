@@ -8,15 +8,7 @@ import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { createRateWriter } from "../../../kv/rate_cards/own_rates.ts";
 import { faultKv } from "../../support/fakes/fault_kv.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import {
-  aSpec,
-  cardsOf,
-  inputOf,
-  MODEL,
-  OTHER,
-  priced,
-  TEAM,
-} from "../../support/builders/rate_cards.ts";
+import { aSpec, cardsOf, inputOf, OTHER, priced, TEAM } from "../../support/builders/rate_cards.ts";
 import { storeOver } from "../../support/harness/stores.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import type { RateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
@@ -61,20 +53,6 @@ TempStore.test("of equal concurrent puts in two processes one is stored and the 
   const [rate, ...others] = await (processes[0] as RateCardStore).rows(TEAM);
   assertEquals(others, []);
   for (const outcome of outcomes) assertEquals(outcome.rate, rate);
-});
-
-TempStore.test("different concurrent puts are all stored, and the last one stays", async (temp) => {
-  const cards = cardsOf(temp.store);
-  const outcomes = await Promise.all(
-    Array.from({ length: 30 }, (_, n) => cards.put(TEAM, priced(n), "key_1")),
-  );
-  assert(outcomes.every(({ kind }) => kind === "stored"));
-  const rates = outcomes.map(({ rate }) => rate);
-  assertEquals(new Set(rates.map(({ row }) => row.id)).size, 30);
-  const retained = await cards.rows(TEAM);
-  assertEquals(retained.length, 1);
-  assert(rates.some(({ row }) => row.id === retained[0]?.row.id));
-  assertEquals((await cards.card(TEAM)).find(null, MODEL, NOON)?.row, retained[0]?.row);
 });
 
 TempStore.test("of concurrent deletes exactly one returns the row", async (temp) => {

@@ -9,7 +9,7 @@ import { Overloaded, StorageUnavailable } from "../../../domain/core/errors.ts";
 import { STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";
 import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { RecentHeads } from "../../../kv/recent_heads.ts";
-import { finish, open, run, TEAM } from "../../support/builders/stored_runs.ts";
+import { finish, open } from "../../support/builders/stored_runs.ts";
 import { FakeTimers } from "../../support/fakes/fake_timers.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 import { NOON } from "../../support/harness/harness.ts";
@@ -18,7 +18,6 @@ import {
   beat,
   costOf,
   HookedProcess,
-  isProjection,
   throughGate,
 } from "../../support/harness/hooked_process.ts";
 import { storeOver } from "../../support/harness/stores.ts";
@@ -82,54 +81,6 @@ HookedProcess.test("recent heads: a commit that is in progress is waited for, so
   await finishing;
   assertEquals(process.reads, before);
   await process.assertExact({ 1: ["success", 1, 0, 0] });
-});
-
-Deno.test("recent heads: the worker's commit has no outcome, and is stored or not", async () => {
-  for (const isStored of [true, false]) {
-    await using temp = await TempStore.open();
-    const process = await HookedProcess.ready(temp.store);
-    await beat(process, 1, "ok", { reported: { cost: 7n } });
-    await open(process.runs, 2);
-    process.once(async (write, commit) => {
-      if (isStored) await commit(write);
-      throw new StorageUnavailable("no outcome");
-    }, isProjection);
-    await assertRejects(() => process.work(), StorageUnavailable);
-    await append(process, 2, 1);
-    await process.assertExact({ 1: ["success", 1, 0, 7], 2: ["running", 0, 1, costOf(1)] });
-  }
-});
-
-HookedProcess.test("recent heads: of two closes at once, the stored one counts", async (process) => {
-  await open(process.runs, 1);
-  const end = { status: "failed", finishedAt: NOON + 1 } as const;
-  const [, second] = await Promise.all([
-    finish(process.runs, 1),
-    process.runs.finish(TEAM, run(1), end, NOON),
-  ]);
-  assertEquals(second.kind, "replayed");
-  await process.assertExact({ 1: ["success", 1, 0, 0] });
-});
-
-HookedProcess.test("recent heads: equal calls at once, and all kinds of calls at once", async (process) => {
-  const calls = [
-    (n: number) => open(process.runs, n),
-    (n: number) => beat(process, n, "ok"),
-    (n: number) => append(process, n, 1, 2),
-    (n: number) => beat(process, n, "start"),
-    (n: number) => append(process, n, 2, 3),
-    (n: number) => beat(process, n, "ok"),
-  ];
-  const all = calls.flatMap((_, first) =>
-    calls.map((_, i) => calls[(first + i) % calls.length]?.(first))
-  );
-  const working = process.work();
-  await Promise.all([...all, working]);
-  await process.work();
-  const ns = calls.map((_, n) => n);
-  const summaries = await process.summaries(ns);
-  const known = ns.map((n) => [n, ["success", summaries[n]?.[1], 3, costOf(1, 2, 3)]]);
-  await process.assertExact(Object.fromEntries(known));
 });
 
 HookedProcess.test("recent heads: a refused write loses no head", async (process) => {

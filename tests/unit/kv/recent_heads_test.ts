@@ -29,18 +29,6 @@ HookedProcess.test("recent heads: an ordinary run is summarized without a read o
   });
 });
 
-HookedProcess.test("recent heads: a run that changes after it was closed and summarized counts once", async (process) => {
-  await open(process.runs, 1);
-  await process.work();
-  await finish(process.runs, 1);
-  await process.work();
-  await append(process, 1, 1);
-  await process.work();
-  await beat(process, 1);
-  await open(process.runs, 1);
-  await process.assertExact({ 1: ["success", 2, 1, costOf(1)] });
-});
-
 TempStore.test("recent heads: a part whose head was evicted is read", async (temp) => {
   // Space for about 20 heads.
   const process = await HookedProcess.ready(temp.store, 1);

@@ -91,18 +91,6 @@ TempStore.test("days of roll-ups: unchanged days are read once, and only changed
   assertEquals(read, []);
 });
 
-TempStore.test("days of roll-ups: kinds and teams are cached separately", async ({ store }) => {
-  const [ours, theirs] = [await insertTeam(store, "team"), await insertTeam(store, "team")];
-  await change(store, ours, [ran("a", FIRST)]);
-  await change(store, theirs, [ran("b", FIRST)]);
-  const spend = createSpendStore(store);
-  for (let time = 0; time < 2; time++) {
-    assertEquals(await textsOf(spend, ours), [text("a", FIRST, 1)]);
-    assertEquals(await textsOf(spend, theirs), [text("b", FIRST, 1)]);
-    assertEquals(await Array.fromAsync(spend.rows(ours, "total", FIRST, FIRST)), [[]]);
-  }
-});
-
 TempStore.test("days of roll-ups: another process's change is seen immediately", async (temp) => {
   const team = await insertTeam(temp.store, "team");
   const elsewhere = await openUnlocked(temp.path);

@@ -1,5 +1,6 @@
 /** Worker signal: commits with marks wake the worker of their process, and no message is stored. */
 import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
+import type { Store } from "../../../kv/store.ts";
 import { Memory } from "../../../runtime/memory.ts";
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
@@ -12,30 +13,38 @@ import { WorkerHarness } from "../../support/harness/worker_harness.ts";
 /** Five times the second of R42 within which a finish is final, for a busy machine. */
 const FINAL_MS_MAX = 5_000;
 
-TempStore.test("worker signal: a commit that changes a run wakes this process's worker immediately", async (temp) => {
-  let wakes = 0;
-  temp.store.workerSignal.listen({ worker: { wake: () => void wakes++ } });
-  await finish(runsOf(temp.store), 1);
-  assertEquals([wakes, temp.store.workerSignal.raised], [1, 1]);
-});
+/** Writes, each with the number of times that it wakes the worker of its process. */
+const WRITES: Record<string, readonly [write: (store: Store) => Promise<unknown>, wakes: number]> =
+  {
+    "a commit that changes a run wakes this process's worker immediately": [
+      (store) => finish(runsOf(store), 1),
+      1,
+    ],
+    "writes that change no run send no signal": [
+      ({ writer }) => writer.commit({ sets: [{ key: ["item"], value: 1 }] }),
+      0,
+    ],
+    "a write that lost its check sends no signal": [
+      async ({ writer }) => {
+        const lost = await writer.commit({
+          checks: [{ key: ["item"], versionstamp: "00000000000000000001" }],
+          sets: [{ key: ["item"], value: 1 }],
+          pending: [{ lane: "open", name: "team run1" }],
+        });
+        assertEquals(lost, null);
+      },
+      0,
+    ],
+  };
 
-TempStore.test("worker signal: writes that change no run send no signal", async (temp) => {
-  let wakes = 0;
-  temp.store.workerSignal.listen({ worker: { wake: () => void wakes++ } });
-  await temp.store.writer.commit({ sets: [{ key: ["item"], value: 1 }] });
-  assertEquals(wakes, 0);
-});
-
-TempStore.test("worker signal: a write that lost its check sends no signal", async (temp) => {
-  let wakes = 0;
-  temp.store.workerSignal.listen({ worker: { wake: () => void wakes++ } });
-  const lost = await temp.store.writer.commit({
-    checks: [{ key: ["item"], versionstamp: "00000000000000000001" }],
-    sets: [{ key: ["item"], value: 1 }],
-    pending: [{ lane: "open", name: "team run1" }],
+for (const [name, [write, expected]] of Object.entries(WRITES)) {
+  TempStore.test(`worker signal: ${name}`, async ({ store }) => {
+    let wakes = 0;
+    store.workerSignal.listen({ worker: { wake: () => void wakes++ } });
+    await write(store);
+    assertEquals([wakes, store.workerSignal.raised], [expected, expected]);
   });
-  assertEquals([lost, wakes], [null, 0]);
-});
+}
 
 Deno.test("worker signal: the bell wakes those that a commit left work for", () => {
   let ring = () => {};

@@ -3,6 +3,7 @@ import { writerOver } from "../../support/harness/stores.ts";
 import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import { LOCKED_RETRY } from "../../../kv/base/limits.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
+import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 
 const KEY = ["value"], COUNTER = ["counter"];
 
@@ -22,22 +23,6 @@ TempStore.test("the writer stores checks, sums, sets and deletes as one operatio
   ]);
   assertEquals([value.value, value.versionstamp], ["v", version]);
   assertEquals([counter.value?.value, old.value], [7n, null]);
-});
-
-TempStore.test("a lost check stores nothing: no value, no sum, no delete", async (temp) => {
-  const { writer, reader } = temp.store;
-  await writer.commit({ sets: [{ key: KEY, value: 1 }], sums: [{ key: COUNTER, by: 1n }] });
-  const before = await Array.fromAsync(reader.list({ prefix: [] }));
-  for (const versionstamp of [null, "00000000000000000000"]) {
-    const lost = await writer.commit({
-      checks: [{ key: ["free"], versionstamp: null }, { key: KEY, versionstamp }],
-      sums: [{ key: COUNTER, by: 5n }],
-      sets: [{ key: ["other"], value: 2 }],
-      deletes: [KEY],
-    });
-    assertEquals(lost, null);
-  }
-  assertEquals(await Array.fromAsync(reader.list({ prefix: [] })), before);
 });
 
 TempStore.test("Deno KV keeps mutations before a failing sum of the same operation: why sums go first", async (temp) => {
@@ -63,62 +48,37 @@ TempStore.test("Deno KV keeps mutations before a failing sum of the same operati
   assertEquals(await Array.fromAsync(reader.list({ prefix: [] })), before);
 });
 
-/** A KV whose commits first fail with each given error, and then behave like the real one. */
-function failing(kv: Deno.Kv, errors: Error[]): { kv: Deno.Kv; commits: () => number } {
-  let commits = 0;
-  const wrap = (operation: Deno.AtomicOperation): Deno.AtomicOperation =>
-    new Proxy(operation, {
-      get(target, name) {
-        if (name === "commit") {
-          return () => {
-            commits++;
-            const error = errors.shift();
-            return error === undefined ? target.commit() : Promise.reject(error);
-          };
-        }
-        const method = Reflect.get(target, name).bind(target);
-        return (...args: unknown[]) => wrap(method(...args));
-      },
-    });
-  const fake = new Proxy(kv, {
-    get: (target, name) =>
-      name === "atomic" ? () => wrap(target.atomic()) : Reflect.get(target, name).bind(target),
-  });
-  return { kv: fake, commits: () => commits };
-}
-
-function locked(): Error {
-  return new TypeError("database is locked");
+/** A writer whose commits first meet the given faults, with their number. */
+function writerWith(kv: Deno.Kv, ...faults: Fault[]) {
+  const counts = { commits: 0 };
+  const next = () => faults[counts.commits++] ?? "none";
+  return { writer: writerOver(faultKv(kv, next)), counts };
 }
 
 Deno.test("a locked file is retried until the write is stored, once", async () => {
   using kv = await Deno.openKv(":memory:");
-  const fake = failing(kv, [locked(), locked(), locked()]);
-  const version = await writerOver(fake.kv).commit({
+  const { writer, counts } = writerWith(kv, "locked", "locked", "locked");
+  const version = await writer.commit({
     checks: [{ key: KEY, versionstamp: null }],
     sums: [{ key: COUNTER, by: 1n }],
     sets: [{ key: KEY, value: 1 }],
   });
   assert(version !== null);
-  assertEquals(fake.commits(), 4);
+  assertEquals(counts.commits, 4);
   assertEquals((await kv.get<Deno.KvU64>(COUNTER)).value?.value, 1n);
 });
 
-Deno.test("a file that stays locked is reported as unavailable after the retries", async () => {
-  using kv = await Deno.openKv(":memory:");
-  const fake = failing(kv, Array.from({ length: 99 }, locked));
-  const commit = () => writerOver(fake.kv).commit({ sets: [{ key: KEY, value: 1 }] });
-  await assertRejects(commit, StorageUnavailable, "database is locked");
-  assertEquals([fake.commits(), (await kv.get(KEY)).value], [LOCKED_RETRY.attemptsMax, null]);
-});
+const FAILURES = [["locked", LOCKED_RETRY.attemptsMax, "is locked"], ["throw", 1, "I/O error"]];
 
-Deno.test("any other failure is reported immediately, with its cause", async () => {
-  using kv = await Deno.openKv(":memory:");
-  const cause = new TypeError("disk I/O error");
-  const fake = failing(kv, [cause]);
-  const commit = () => writerOver(fake.kv).commit({ sets: [{ key: KEY, value: 1 }] });
-  const error = await assertRejects(commit, StorageUnavailable, "disk I/O error");
-  assertEquals([error.cause, fake.commits()], [cause, 1]);
+Deno.test("a file that stays locked is unavailable after the retries, any other failure at once", async () => {
+  for (const [fault, attempts, words] of FAILURES) {
+    using kv = await Deno.openKv(":memory:");
+    const { writer, counts } = writerWith(kv, ...Array(99).fill(fault));
+    const commit = () => writer.commit({ sets: [{ key: KEY, value: 1 }] });
+    const error = await assertRejects(commit, StorageUnavailable, `${words}`);
+    assert(error.cause instanceof TypeError);
+    assertEquals([counts.commits, (await kv.get(KEY)).value], [attempts as number, null]);
+  }
 });
 
 TempStore.test("a value that the back end refuses is reported as unavailable, not thrown as a bug", async (temp) => {
@@ -129,8 +89,7 @@ TempStore.test("a value that the back end refuses is reported as unavailable, no
 
 Deno.test("the writer is idle only once every commit has completed, also a failed one", async () => {
   using kv = await Deno.openKv(":memory:");
-  const fake = failing(kv, [locked(), new TypeError("broken")]);
-  const writer = writerOver(fake.kv);
+  const { writer } = writerWith(kv, "locked", "throw");
   const ended: string[] = [];
   const write = (name: string) =>
     writer.commit({ sets: [{ key: [name], value: 1 }] })

@@ -26,16 +26,6 @@ Deno.test("shared: a burst beyond the slice waits for one lease, as far as the b
   assertEquals([world.admitted.length, world.refused], [300, 140]);
 });
 
-Deno.test("shared: waiting requests of several instances get the burst, and the rest are refused", () => {
-  const world = newWorld(FREE);
-  const instances = Array.from({ length: 3 }, () => new SharedInstance(world));
-  for (const instance of instances) instance.request(150);
-  for (const instance of instances) instance.finish();
-  assertEquals(world.admitted.length + world.refused, 450);
-  const admitted = world.admitted.length;
-  assert(admitted >= 200 && admitted <= 200 + 2 * sliceOf(FREE), `${admitted}`);
-});
-
 Deno.test("shared: requests that arrive during a lease wait for the next one", () => {
   const world = newWorld(FREE);
   const instance = new SharedInstance(world);

@@ -103,19 +103,6 @@ Harness.test("sweep: with the service stopped it removes exactly what --dry-run 
   assertEquals((await run(h, "--dry-run")).lines.at(-1), "A sweep would change nothing.");
 });
 
-Harness.test("sweep: next to a running service it refuses in one line, and changes no byte", async (h) => {
-  await fillOld(h);
-  const before = await h.dump();
-  const { code, lines, failures } = await run(h);
-  assertEquals([code, lines, failures.length], [3, [], 1]);
-  const [line = ""] = failures;
-  for (const part of [h.path, `process ${Deno.pid}`, "02:00 UTC", "stop it", "--dry-run"]) {
-    assertStringIncludes(line, part);
-  }
-  assert(!line.includes("\n"));
-  assertEquals(await h.dump(), before);
-});
-
 Harness.test("sweep: it also runs in a night that is swept, or that a killed process just began", async (h) => {
   const night = nightOf(NOON);
   const report = () => h.store.reader.get<Record<string, unknown>>(keys.sweep(night));

@@ -42,13 +42,6 @@ async function closed(here: AlertProcess, text: string): Promise<void> {
   }
 }
 
-TempStore.test("a run that passes changes no row of alerts while its group is ok", async (temp) => {
-  const here = await begin(temp.store);
-  await here.closeAll("ggg");
-  const rows = new Set((await temp.keysBelow([])).map(([first]) => first));
-  for (const first of ["alert", "alert_state", "incident"]) assertEquals(rows.has(first), false);
-});
-
 TempStore.test("a run that is judged again counts by its last results", async (temp) => {
   const here = await begin(temp.store, {}, "usage.llm_calls < 2");
   for (const n of [1, 2]) {
