@@ -127,32 +127,6 @@ Harness.test("agents: any slug can be requested in percent-encoded UTF-8", async
   assertEquals((await pagesOf(h, "limit=1000"))[0]?.toSorted(), slugs.toSorted());
 });
 
-Harness.test("agents: each team has its own agents, also under one slug, and after a restart", async (h) => {
-  const other = await h.addTeam("free");
-  for (const n of [1, 2]) await h.post("/v1/heartbeats", aHeartbeat(n));
-  h.nowMs += 5;
-  await h.post("/v1/heartbeats", aHeartbeat(1, { status: "fail" }), other);
-  await h.worker.idle();
-  const read = () =>
-    Promise.all([
-      h.get("/v1/agents"),
-      h.get("/v1/agents", other),
-      h.get("/v1/agents/nightly"),
-      h.get("/v1/agents/nightly", other),
-    ]);
-  const before = (await read()).map(({ text }) => text);
-  const counts = before.slice(2).map((text) => JSON.parse(text)).map((one) => [
-    one.runs,
-    one.failed,
-    one.first_seen,
-  ]);
-  assertEquals(counts, [[2, 0, at()], [1, 1, at(5)]]);
-  await h.restart();
-  assertEquals((await read()).map(({ text }) => text), before);
-  await h.post("/v1/heartbeats", aHeartbeat(3));
-  assertEquals((await agentOf(h, "nightly")).runs, 3);
-});
-
 Harness.test("agents: sorted by last seen or by slug, pages of any size contain each once", async (h) => {
   assertEquals(await pagesOf(h, ""), [[]]);
   // Two are seen at the same time: the slug decides. Slugs sort by their bytes, like keys.

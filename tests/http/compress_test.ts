@@ -10,8 +10,6 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { cpuUsage } from "node:process";
 import { gunzipSync } from "node:zlib";
-import { compressed } from "../../routes/http/compress.ts";
-import type { RequestContext } from "../../routes/http/context.ts";
 import { Harness } from "../support/harness/harness.ts";
 
 const VARY = "Authorization, X-AgentPing-Key, Accept-Encoding";
@@ -128,14 +126,4 @@ withRun.test("HEAD returns the headers of the read, without its body", async (h)
   const head = await wire(h, `/v1/runs/${RUN}`, { "Accept-Encoding": "gzip" }, { method: "HEAD" });
   assertEquals([head.status, head.headers["content-encoding"]], [200, "gzip"]);
   assertEquals(head.bytes.length, 0);
-});
-
-Deno.test("a stream is not buffered by compression", async () => {
-  const headers = { "Content-Type": "text/event-stream" };
-  const stream = new ReadableStream({ start: (controller) => controller.close() });
-  const response = new Response(stream, { headers });
-  const input = new Request("http://host/", { headers: { "Accept-Encoding": "gzip" } });
-  const c = { req: { raw: input } } as RequestContext;
-  assert(await compressed(() => response)(c) === response);
-  assertEquals([...response.headers.keys()], ["content-type"]);
 });

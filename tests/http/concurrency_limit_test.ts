@@ -6,41 +6,59 @@ import { assert, assertEquals } from "@std/assert";
 import type { RunStore } from "../../domain/runs/run_store.ts";
 import { aRun } from "../support/builders/requests.ts";
 import { enterprise, Harness } from "../support/harness/harness.ts";
+import { OPERATOR_KEY } from "../support/harness/operator.ts";
 import { ofInstance } from "../support/harness/test_kv.ts";
+import { Scrape } from "../support/oracles/prometheus.ts";
 
 const REQUESTS_MAX = 500;
+const TEAM_REQUESTS_MAX = 400;
+
+/** Opens a service that answers the first `count` openings of runs when its gate opens. */
+async function openWithGate(count: number) {
+  const gate = Promise.withResolvers<void>();
+  const full = Promise.withResolvers<void>();
+  let waiting = 0;
+  const runs: Partial<RunStore> = {
+    async open() {
+      if (++waiting === count) full.resolve();
+      if (waiting <= count) await gate.promise;
+      return { kind: "conflict", field: "agent" };
+    },
+  };
+  const deps = { runs: runs as RunStore };
+  const h = await Harness.open({ tier: "enterprise", deps, operatorKey: OPERATOR_KEY });
+  const close = () => h[Symbol.asyncDispose]();
+  return { h, full: full.promise, release: () => gate.resolve(), [Symbol.asyncDispose]: close };
+}
+
+/** Requires a refusal with a delay, so that a client does not retry immediately. */
+async function assertOverloaded(h: Harness, key: string): Promise<void> {
+  const startMs = performance.now();
+  const refused = await h.post("/v1/runs", "a body that nobody looks at", { key });
+  assertEquals([refused.status, refused.json.error], [503, "overloaded"]);
+  const seconds = Number(refused.headers.get("retry-after"));
+  assert(seconds >= 1 && seconds <= 5);
+  assert(performance.now() - startMs >= 240);
+}
 
 ofInstance(
   "request 501 in progress is 503 after a moment, and is accepted when others finish",
   async () => {
-    const gate = Promise.withResolvers<void>();
-    const full = Promise.withResolvers<void>();
-    let waiting = 0;
-    const runs: Partial<RunStore> = {
-      async open(_, request) {
-        if (++waiting === REQUESTS_MAX) full.resolve();
-        await gate.promise;
-        return { kind: "conflict", field: request.agent === "" ? "agent" : "started_at" };
-      },
-    };
-    await using h = await Harness.open({ tier: "enterprise", deps: { runs: runs as RunStore } });
-    // One team may have at most 400 of them.
+    await using opened = await openWithGate(REQUESTS_MAX);
+    const { h } = opened;
     const { key: other } = await h.addTeam("enterprise");
     const under = Array.from(
       { length: REQUESTS_MAX },
       (_, n) => h.post("/v1/runs", aRun(n), { key: n % 2 === 0 ? h.key : other }),
     );
-    await full.promise;
-    const startMs = performance.now();
-    const refused = await h.post("/v1/runs", "a body that nobody looks at", { key: "none" });
-    assertEquals([refused.status, refused.json.error], [503, "overloaded"]);
-    const seconds = Number(refused.headers.get("retry-after"));
-    assert(seconds >= 1 && seconds <= 5);
-    // The refusal is delayed, so that the client does not retry immediately.
-    assert(performance.now() - startMs >= 240);
-    // The liveness probe still answers.
+    await opened.full;
+    await assertOverloaded(h, "none");
+    // The liveness probe and the metrics still answer.
     assertEquals((await h.get("/healthz", { key: null })).status, 200);
-    gate.resolve();
+    const scraped = new Scrape((await h.get("/metrics", { key: OPERATOR_KEY })).text);
+    assertEquals(scraped.value("runledger_http_requests_in_flight"), REQUESTS_MAX + 1);
+    assertEquals(scraped.value("runledger_http_errors_total", { error: "overloaded" }), 1);
+    opened.release();
     const statuses = new Set((await Promise.all(under)).map(({ status }) => status));
     assertEquals(statuses, new Set([409]));
     assertEquals((await h.post("/v1/runs", "no body", { key: "none" })).status, 401);
@@ -48,27 +66,14 @@ ofInstance(
 );
 
 ofInstance("request 401 of one team in progress is 503, and other teams are served", async () => {
-  const gate = Promise.withResolvers<void>();
-  const full = Promise.withResolvers<void>();
-  let waiting = 0;
-  const runs: Partial<RunStore> = {
-    async open() {
-      if (++waiting === 400) full.resolve();
-      if (waiting <= 400) await gate.promise;
-      return { kind: "conflict", field: "agent" };
-    },
-  };
-  await using h = await Harness.open({ tier: "enterprise", deps: { runs: runs as RunStore } });
-  const under = Array.from({ length: 400 }, (_, n) => h.post("/v1/runs", aRun(n)));
-  await full.promise;
-  const startMs = performance.now();
-  const refused = await h.post("/v1/runs", aRun(1_000));
-  assertEquals([refused.status, refused.json.error], [503, "overloaded"]);
-  // A client that retries at once would otherwise take the processor from admitted requests.
-  assert(performance.now() - startMs >= 240);
+  await using opened = await openWithGate(TEAM_REQUESTS_MAX);
+  const { h } = opened;
+  const under = Array.from({ length: TEAM_REQUESTS_MAX }, (_, n) => h.post("/v1/runs", aRun(n)));
+  await opened.full;
+  await assertOverloaded(h, h.key);
   const { key } = await h.addTeam("free");
   assertEquals((await h.post("/v1/runs", aRun(1_000), { key })).status, 409);
-  gate.resolve();
+  opened.release();
   assertEquals(new Set((await Promise.all(under)).map(({ status }) => status)), new Set([409]));
 });
 

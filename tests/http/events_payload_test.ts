@@ -79,14 +79,6 @@ Harness.test("of a repeated member around a payload the last one counts", async 
   assertStringIncludes(text, '"data":{"last":2.0}');
 });
 
-Harness.test("pricing rule 4: the cost reported by an llm_call is not its cost", async (h) => {
-  const data = { model: "no-such-model", provider: "p", input_tokens: 10, cost_usd: 99 };
-  await h.post(`${PATH}/events`, { events: [anEvent(1, { type: "llm_call", data })] });
-  const run = (await h.get(PATH)).json;
-  assertEquals([run.cost_usd, run.events[0].cost_usd, run.events[0].data], [0, 0, data]);
-  assertEquals(run.cost.unpriced_models, ["no-such-model"]);
-});
-
 Harness.test("section 6: usage adds up the llm_calls and counts failures", async (h) => {
   const call = (n: number, data: Record<string, unknown>) => anEvent(n, { type: "llm_call", data });
   const batch = [
@@ -110,19 +102,4 @@ Harness.test("section 6: usage adds up the llm_calls and counts failures", async
     output_tokens: 10,
     cached_input_tokens: 40,
   });
-});
-
-Harness.test("R3: llm_call tokens that are not integers from 0 to 2^53-1 are not counted", async (h) => {
-  const send = (n: number, input_tokens: unknown) =>
-    h.post(`${PATH}/events`, {
-      events: [anEvent(n, { type: "llm_call", data: { input_tokens } })],
-    });
-  const unreadable = [-1, 0.5, 2 ** 53, "five", true, []];
-  for (const [n, tokens] of [...unreadable, 0, 2 ** 53 - 1, null].entries()) {
-    assertEquals((await send(n + 10, tokens)).status, 202);
-  }
-  // Only the payload of an llm_call is parsed.
-  const free = anEvent(9, { type: "custom", data: { input_tokens: "many", model: 7 } });
-  assertEquals((await h.post(`${PATH}/events`, { events: [free] })).status, 202);
-  assertEquals((await h.get(PATH)).json.usage.input_tokens, 2 ** 53 - 1);
 });

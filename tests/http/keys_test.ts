@@ -82,10 +82,3 @@ Harness.test("DELETE /v1/keys/{id} revokes, and a repeat returns the first revoc
   assertEquals(await h.dump(), before);
   assertEquals((await h.post("/v1/runs", aRun(1), { key: secret })).status, 401);
 });
-
-Harness.test("decision 35: key management does not count as events", async (h) => {
-  const { id } = (await h.post("/v1/keys", API_KEY)).json;
-  await h.get("/v1/keys");
-  await h.request("DELETE", `/v1/keys/${id}`);
-  assertEquals(await h.usage(), 0);
-});

@@ -372,21 +372,6 @@ function skip(ms: number): Disposable {
   return stub(performance, "now", () => now.call(performance) + ms);
 }
 
-Deno.test("streams: each part is generated on demand, one per pull", async () => {
-  const lines = new Lines();
-  let ended = 0;
-  const reader = new PacedStreams().begin(lines, () => ended++).body.getReader();
-  assertEquals(lines.made, 0);
-  for (let n = 1; n <= 3; n++) {
-    await reader.read();
-    assertEquals(lines.made, n);
-  }
-  assertEquals(ended, 0);
-  await reader.cancel();
-  assert(lines.left);
-  assertEquals(ended, 1);
-});
-
 Deno.test("streams: a client that reads nothing for 30 seconds is disconnected, the others continue", async () => {
   const streams = new PacedStreams();
   const [still, busy] = [new Lines(), new Lines()];

@@ -9,6 +9,7 @@ import {
   events,
   runId,
 } from "../support/builders/requests.ts";
+import { CARD, PRICE } from "../support/builders/rate_cards.ts";
 import { type Answer, freeTeam, Harness } from "../support/harness/harness.ts";
 import type { Tier } from "../../domain/teams/plans.ts";
 
@@ -53,6 +54,9 @@ const ROWS: readonly (readonly [call: string, counts: number, status: number, se
   ["no such path", 0, 404, (h) => h.post("/v1/run", aRun(9))],
   ["wrong method", 0, 405, (h) => h.request("PUT", "/v1/runs")],
   ["OPTIONS", 0, 204, (h) => h.request("OPTIONS", "/v1/ping")],
+  ["a key", 0, 201, (h) => h.post("/v1/keys", { kind: "api_key", name: "k" })],
+  ["a price", 0, 202, (h) => h.request("PUT", CARD, { body: PRICE })],
+  ["repricing", 0, 202, (h) => h.post(`${CARD}/reprice`, { model: PRICE.model })],
   ["finish of a run that is not open", 1, 202, close({}, `/v1/runs/${runId(5)}`)],
   ["event of a run that is not open", 1, 202, batch(events(1, 1), `/v1/runs/${runId(6)}`)],
 ];

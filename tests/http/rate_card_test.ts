@@ -149,13 +149,6 @@ Harness.test("RATE_ROWS_MAX: a row beyond the limit is refused, and a price on t
   assertEquals((await ownRows(h)).length, 2);
 });
 
-Harness.test("a restart keeps the card", async (h) => {
-  const row = (await put(h)).json;
-  await h.restart();
-  assertEquals(await ownRows(h), [row]);
-  assertEquals((await match(h, { model: MODEL })).row.id, row.id);
-});
-
 Harness.test("a row put by another process prices here within 10 s", async (h) => {
   // This request puts the card into the serving process's cache.
   assertEquals((await match(h, { model: MODEL })).row, null);
@@ -163,13 +156,6 @@ Harness.test("a row put by another process prices here within 10 s", async (h) =
   assert(outcome.kind === "stored");
   using _clock = monotonicClockAheadBy(NOTICED_WITHIN_MS);
   assertEquals((await match(h, { model: MODEL })).row.id, outcome.rate.row.id);
-});
-
-Harness.test("decision 35: managing the card does not count as events", async (h) => {
-  const { id } = (await put(h)).json;
-  await h.get(CARD);
-  await remove(h, id);
-  assertEquals(await h.usage(), 0);
 });
 
 Harness.test("GET /v1/rate-card: all own rows, default rows in pages, each row once", async (h) => {

@@ -118,14 +118,6 @@ Harness.test("jobs are listed newest first, and the latest 100 finished jobs are
   assertEquals((await h.get(`${REPRICE}/${ids[0]}`)).status, 404);
 });
 
-Harness.test("repricing does not count as events", async (h) => {
-  await aClosedRun(h, 1);
-  const before = await h.usage();
-  await putPrice(h);
-  await reprice(h);
-  assertEquals(await h.usage(), before);
-});
-
 Harness.test("a model of more than 1,000 providers is refused, unless the job names one", async (h) => {
   const rows = Array.from({ length: JOB_NAMES_MAX + 1 }, (_, n) => {
     const name = modelPart({ provider: `p${n}`, model: "m" });
