@@ -13,7 +13,6 @@ import {
   pageEntryOf,
   unpackEventIds,
 } from "../../../domain/runs/ledger.ts";
-import type { LlmCall } from "../../../domain/pricing/llm_call.ts";
 import type { RunEvent } from "../../../domain/runs/event.ts";
 import type { EventId } from "../../../domain/core/ids.ts";
 import type { RawJson } from "../../../domain/core/raw_json.ts";
@@ -36,12 +35,6 @@ function event(n: number, fields: Partial<RunEvent> = {}): RunEvent {
     facts: { error: false },
     ...fields,
   };
-}
-
-function call(n: number, model: string | null, tokens: Partial<LlmCall> = {}): RunEvent {
-  const zero = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0 };
-  const usage = { model, provider: "p", counted: true, ...zero, ...tokens };
-  return event(n, { type: "llm_call", facts: { error: false, call: usage } });
 }
 
 /** A ledger as stored: the head, its sealed pages, and all their ids. */
@@ -94,30 +87,6 @@ Deno.test("decision 20: of one id twice in a batch the first is stored, in sent 
   const fresh = book.append([event(2, { type: "a" }), event(1), event(2, { type: "b" })]);
   assertEquals(fresh.map(({ id, type }) => [id, type]), [[eventId(2), "a"], [eventId(1), "log"]]);
   assertEquals(book.duplicates, 1);
-});
-
-Deno.test("decision 21: a stored id with other content is dropped and adds to no total", () => {
-  const book = new Book();
-  book.append([event(1)]);
-  const { ledger } = book;
-  assertEquals(book.append([call(1, "m", { inputTokens: 5 })]), []);
-  assertEquals(book.ledger, ledger);
-});
-
-Deno.test("decision 20: an empty batch and one of duplicates leave the ledger unchanged", () => {
-  const book = new Book();
-  book.append([event(1), event(2)]);
-  const { ledger } = book;
-  for (const batch of [[], [event(2), event(1)]]) {
-    assertEquals(book.append(batch, 9), []);
-    assert(book.ledger === ledger);
-  }
-});
-
-Deno.test("one id in two regions is two events", () => {
-  const book = new Book();
-  book.append([event(1), event(1, { id: eventId(1, "us") as EventId })]);
-  assertEquals([book.accepted, book.ids()], [2, [eventId(1), eventId(1, "us")] as EventId[]]);
 });
 
 const anyEvents = fc.uniqueArray(
@@ -196,44 +165,6 @@ Deno.test("models are kept by smallest name, in any order, and their total loses
       all.reduce((total, { cost }) => total + cost, 0n);
     assertEquals(costOf(list), costOf(sent));
   }));
-});
-
-Deno.test("a run's cost is the sum of its models, and only priced calls have a cost", () => {
-  const book = new Book();
-  book.append([
-    call(1, "m0", { inputTokens: 10, outputTokens: 1 }),
-    call(2, "m1", { inputTokens: 1_000 }),
-    call(3, "m0", { inputTokens: Number.MAX_SAFE_INTEGER }),
-  ]);
-  const { cost, models } = book.ledger.totals;
-  assertEquals(cost, 7n * (10n + BigInt(Number.MAX_SAFE_INTEGER)) + 11n);
-  assertEquals(
-    models.map(({ model, priced, calls, cost }) => [model, priced, calls, cost]),
-    [["m0", true, 2, cost], ["m1", false, 1, 0n]],
-  );
-});
-
-Deno.test("only a call with a model and a token count can be priced", () => {
-  const book = new Book();
-  book.append([call(1, null, { inputTokens: 7 }), call(2, "m", { counted: false }), call(3, "n")]);
-  const lines = book.ledger.totals.models.map(({ model, priced, calls }) => [model, priced, calls]);
-  assertEquals(lines, [["m", null, 1], ["n", false, 1]]);
-  assertEquals(book.ledger.totals.inputTokens, 7n);
-});
-
-Deno.test("two valid events exceed 2^53 tokens without losing one", () => {
-  const book = new Book();
-  const inputTokens = Number.MAX_SAFE_INTEGER;
-  book.append([call(1, "m", { inputTokens }), call(2, "m", { inputTokens })]);
-  assertEquals(book.ledger.totals.inputTokens, 2n * BigInt(inputTokens));
-});
-
-Deno.test("decisions, section 5: more cached than input tokens is flagged, and stays flagged", () => {
-  const book = new Book();
-  book.append([call(1, "m", { inputTokens: 1, cachedInputTokens: 1 })]);
-  assertEquals(book.ledger.totals.cachedExceedsInput, false);
-  book.append([call(2, "m", { inputTokens: 1, cachedInputTokens: 2 }), event(3)]);
-  assertEquals(book.ledger.totals.cachedExceedsInput, true);
 });
 
 Deno.test("a page is sealed when full, and page and batch numbers continue", () => {

@@ -64,16 +64,6 @@ KvServer.test("shared KV: tools open it with the token, and name the setting of 
   }
 });
 
-KvServer.test("shared KV: the service opens it with the token, and never shows the token", async (kv) => {
-  await using service = await Process.start(settingsOf(kv));
-  const { status, body } = await fetch(`${service.url}/v1/runs`, { headers: HEADERS });
-  await body?.cancel();
-  assertEquals(status, 200);
-  const { code } = await service.stop();
-  assertEquals(code, 0);
-  assert(!(service.stdout + service.stderr).includes(KV_TOKEN), service.stderr);
-});
-
 /** Sends a heartbeat to a service. */
 async function beat({ url }: Process, n: number): Promise<void> {
   const body = JSON.stringify(aHeartbeat(n));

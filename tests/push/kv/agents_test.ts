@@ -3,16 +3,13 @@
  * rows.
  */
 import { SEED } from "../../support/harness/seed.ts";
-import { agentStoreOf, storeOver } from "../../support/harness/stores.ts";
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { agentStoreOf } from "../../support/harness/stores.ts";
+import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { TeamId } from "../../../domain/core/ids.ts";
-import { Deadlines, TIMERS } from "../../../runtime/deadlines.ts";
-import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { AgentActivity } from "../../../domain/agents/agents.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import type { Store } from "../../../kv/store.ts";
 import {
   changed,
@@ -22,60 +19,16 @@ import {
   valueOf,
   verifyDamaged,
 } from "../../support/oracles/damage.ts";
-import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 import { enterprise, Harness, NOON } from "../../support/harness/harness.ts";
 import { aRun, at } from "../../support/builders/requests.ts";
 import { fill } from "../../support/builders/ledger_of_everything.ts";
-import {
-  aCall,
-  finish,
-  open,
-  processingStoreOf,
-  run,
-  runsOf,
-  TEAM,
-} from "../../support/builders/stored_runs.ts";
+import { aCall, processingStoreOf, run, runsOf, TEAM } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 
 /** Totals of the runs of agent `a`. */
 async function activityOf(store: Store, team = TEAM): Promise<AgentActivity | null> {
   return (await agentStoreOf(store).read(team, "a"))?.activity ?? null;
 }
-
-function ordersOf<T>(items: readonly T[]): T[][] {
-  if (items.length === 0) return [[]];
-  return items.flatMap((item, i) => ordersOf(items.toSpliced(i, 1)).map((rest) => [item, ...rest]));
-}
-
-TempStore.test("agents: all 120 orders of a run's five calls, aggregated after each, give the same row", async ({ store }) => {
-  const runs = runsOf(store);
-  const pipeline = processingStoreOf(store);
-  const batch = (n: number) => (team: typeof TEAM) =>
-    runs.append(team, run(1), [aCall(n)], NOON + n);
-  const calls = [
-    (team: typeof TEAM) => open(runs, 1, {}, team),
-    (team: typeof TEAM) => finish(runs, 1, team),
-    batch(1),
-    batch(2),
-    batch(3),
-  ];
-  for (const [i, order] of ordersOf(calls).entries()) {
-    const team = { ...TEAM, id: `team-${i}` as TeamId };
-    for (const call of order) {
-      await call(team);
-      await pipeline.project(team.id, [run(1)]);
-    }
-    assertEquals(await activityOf(store, team), {
-      runs: 1,
-      succeeded: 1,
-      failed: 0,
-      running: 0,
-      lastSeen: NOON,
-      lastRun: { id: run(1), status: "success", startedAt: NOON, sortedAt: NOON },
-    });
-  }
-  assertEquals((await verifyStore(store)).differences, []);
-});
 
 /** A call to one of four runs, with its arrival. */
 const steps = fc.array(
@@ -136,46 +89,6 @@ TempStore.test("agents: any calls in any order, with two concurrent projectors, 
     assertEquals<unknown>(await activityOf(store, team), expected);
   });
   await fc.assert(property, { seed: SEED, numRuns: 80 });
-  assertEquals((await verifyStore(store)).differences, []);
-});
-
-Deno.test("agents: a commit of unknown outcome is retried and counted once", async () => {
-  for (const fault of ["throw", "commit then throw", "lost"] as const) {
-    using kv = await Deno.openKv(":memory:");
-    using deadlines = new Deadlines(30_000, TIMERS);
-    const store = storeOver(kv, kv, BACK_ENDS.embedded, deadlines);
-    const runs = runsOf(store);
-    const plan: Fault[] = [];
-    const faults = faultKv(kv, () => plan.shift() ?? "none");
-    const pipeline = processingStoreOf(storeOver(faults, kv, BACK_ENDS.embedded, deadlines));
-    for (const step of [open, finish]) {
-      await step(runs, 1);
-      plan.push(fault);
-      if (fault === "lost") await pipeline.project(TEAM.id, [run(1)]);
-      else {
-        await assertRejects(() => pipeline.project(TEAM.id, [run(1)]), StorageUnavailable);
-        await pipeline.project(TEAM.id, [run(1)]);
-      }
-      assertEquals(plan, []);
-      const { runs: count, succeeded, running } = await activityOf(store) ?? {};
-      assertEquals([count, succeeded, running], step === open ? [1, 0, 1] : [1, 1, 0], fault);
-    }
-  }
-});
-
-TempStore.test("agents: runs of many agents, aggregated in several commits by two projectors, count once each", async ({ store }) => {
-  const pipeline = processingStoreOf(store);
-  const runs = runsOf(store);
-  const team = { ...TEAM, tier: "enterprise" } as const;
-  const ids = Array.from({ length: 120 }, (_, n) => run(n));
-  await Promise.all(ids.map((_, n) => open(runs, n, { agent: `agent-${n % 60}` }, team)));
-  await pipeline.project(team.id, ids);
-  await Promise.all(ids.map((_, n) => finish(runs, n, team)));
-  await processingStoreOf(store).project(team.id, ids);
-  const query = { sort: "agent", limit: 1_000, after: null, archived: false } as const;
-  const page = await agentStoreOf(store).list(team, query);
-  const counts = page.agents.map(({ activity }) => [activity?.runs, activity?.succeeded]);
-  assertEquals(counts, Array.from({ length: 60 }, () => [2, 2]));
   assertEquals((await verifyStore(store)).differences, []);
 });
 
@@ -244,38 +157,6 @@ Harness.test("agents: an agent without aggregated runs exists, with zeros and nu
   const one = { ...expected, monitor: null, proposal: null };
   assertEquals((await h.get("/v1/agents/researcher")).json, one);
   assertEquals((await h.get("/v1/agents")).json, { agents: [expected], cursor: null });
-});
-
-enterprise.test("agents: short pages have the same last-seen order as one long page, with archived and new agents", async (h) => {
-  for (let n = 0; n < 36; n++) {
-    h.nowMs = NOON + (n * 7) % 36;
-    await h.post("/v1/heartbeats", { agent: `a${n}` });
-  }
-  await h.worker.idle();
-  await h.worker.stop();
-  for (const agent of ["new", "newer"]) await h.post("/v1/heartbeats", { agent });
-  const walk = async (query: string, limit: number) => {
-    const agents: unknown[] = [];
-    let cursor = "";
-    do {
-      const after: string = cursor === "" ? "" : `&cursor=${cursor}`;
-      const { status, json, text } = await h.get(`/v1/agents?limit=${limit}${query}${after}`);
-      assertEquals(status, 200, text);
-      agents.push(...json.agents);
-      cursor = json.cursor ?? "";
-    } while (cursor !== "");
-    return agents;
-  };
-  const archive = (agent: string) =>
-    h.request("PATCH", `/v1/agents/${agent}`, { body: { archived: true } });
-  for (const change of [null, "a20", "a3", "new"]) {
-    if (change !== null) assertEquals((await archive(change)).status, 200);
-    for (const query of ["", "&archived=true"]) {
-      const complete = await walk(query, 1_000);
-      for (const limit of [1, 2, 3]) assertEquals(await walk(query, limit), complete, query);
-    }
-  }
-  assertEquals((await walk("", 3)).length, 35);
 });
 
 enterprise.test("agents: beyond 10000 they are listed by slug only", async (h) => {

@@ -173,47 +173,6 @@ TempStore.test("delete a customer: each row of a day's models is read about once
   await assertClean(temp.store);
 });
 
-RetentionHarness.test("delete a customer: 0, 1 and 250 runs, whatever the customer's name", async (archive) => {
-  const team = await archive.addTeam("business");
-  const names = { nobody: 0, one: 1, "a/b c?%&#ü": 1, ["😀".repeat(128)]: 1, many: 250 };
-  let n = 0;
-  for (const [customerId, runs] of Object.entries(names)) {
-    const first = n;
-    n += runs;
-    await Promise.all(
-      Array.from({ length: runs }, (_, i) => aRunNow(archive, team, first + i, { customerId })),
-    );
-  }
-  await aRunNow(archive, team, n, { customerId: "other" });
-  await archive.work();
-  for (const [customerId, runs] of Object.entries(names)) {
-    assertEquals(sumsOf(await deleteCustomer(archive, team, customerId)), [runs, runs, 0, 0]);
-    assertEquals(sumsOf(await deleteCustomer(archive, team, customerId)), [0, 0, 0, 0]);
-  }
-  await assertClean(archive.store);
-  assertEquals((await readRun(archive.runs, team, run(n), null, 1))?.events.length, 1);
-  assertEquals((await archive.keysBelow(["run_by", team.id, "customer"])).length, 1);
-});
-
-RetentionHarness.test("delete a customer: the job waits for pending runs, then deletes them", async (archive) => {
-  const team = await archive.addTeam("business");
-  for (let n = 0; n < 3; n++) await aRunNow(archive, team, n, { customerId: "acme" });
-  const { kind, job } = await archive.deletions.deleteCustomer(team, "acme", "key");
-  assertEquals([kind, job.state], ["stored", "waiting"]);
-  await archive.stepOfDeletion();
-  assertEquals(await archive.stepOfDeletion(), false, "it looks again at once");
-  assertEquals((await archive.deletions.get(team, job.id))?.state, "waiting");
-  await archive.work();
-  archive.nowMs += 1_000;
-  await archive.stepOfDeletion();
-  assertEquals((await archive.deletions.get(team, job.id))?.state, "running");
-  await archive.deleteAll();
-  const done = await archive.deletions.get(team, job.id);
-  assertEquals(done && [done.state, ...sumsOf(done)], ["done", 3, 3, 0, 0]);
-  assertEquals(await archive.keysBelow(keys.work("back")), []);
-  await assertClean(archive.store);
-});
-
 RetentionHarness.test("delete a customer: runs stored after the request stay, and the job still ends", async (archive) => {
   const team = await archive.addTeam("business");
   for (let n = 0; n < 100; n++) await aRunNow(archive, team, n, { customerId: "acme" });

@@ -107,14 +107,19 @@ Deno.test("while the store fails an instance uses its own bucket, and shares aga
   assert(admitted >= 950 && admitted <= 1_000 + 2 * 20, `${admitted}`);
 });
 
-Deno.test("while the store hangs, no request is refused for long", async () => {
-  const hang = Promise.withResolvers<never>();
-  await using t = await Instances.open(1, (kv) => {
-    const getMany = () => hang.promise;
-    return new Proxy(kv, {
-      get: (target, name) => name === "getMany" ? getMany : Reflect.get(target, name).bind(target),
+/** A KV with another way to read several keys. */
+function withGetMany(getMany: (kv: Deno.Kv, keys: [Deno.KvKey]) => Promise<unknown>) {
+  return (kv: Deno.Kv): Deno.Kv =>
+    new Proxy(kv, {
+      get: (target, name) =>
+        name === "getMany"
+          ? (keys: [Deno.KvKey]) => getMany(kv, keys)
+          : Reflect.get(target, name).bind(target),
     });
-  });
+}
+
+Deno.test("while the store hangs, no request is refused for long", async () => {
+  await using t = await Instances.open(1, withGetMany(() => new Promise<never>(() => {})));
   assertEquals(t.ask(0, 500), 20);
   // The first lease has no time to be compared with.
   t.timers.advance(1_001);
@@ -187,13 +192,7 @@ for (const count of [1, 3]) {
 }
 
 Deno.test("while the store hangs, waiting requests use the instance's own bucket", async () => {
-  const hang = Promise.withResolvers<never>();
-  await using t = await Instances.open(1, (kv) => {
-    const getMany = () => hang.promise;
-    return new Proxy(kv, {
-      get: (target, name) => name === "getMany" ? getMany : Reflect.get(target, name).bind(target),
-    });
-  });
+  await using t = await Instances.open(1, withGetMany(() => new Promise<never>(() => {})));
   t.request(0, 320);
   assertEquals(t.decided, { admitted: 20, refused: 120 });
   t.timers.advance(1_001);
@@ -204,16 +203,12 @@ Deno.test("while the store hangs, waiting requests use the instance's own bucket
 
 Deno.test("a request whose lease conflicts again and again is refused after the store's deadline", async () => {
   let conflicts = true;
-  const { t, distance } = await Instances.openDistant(1, 90, (kv) => {
-    const getMany = async (keys: [Deno.KvKey]) => {
-      const entries = await kv.getMany(keys);
-      if (conflicts) await kv.set(keys[0], { units: 200_000_000, atUs: 0 });
-      return entries;
-    };
-    return new Proxy(kv, {
-      get: (target, name) => name === "getMany" ? getMany : Reflect.get(target, name).bind(target),
-    });
+  const conflicting = withGetMany(async (kv, keys) => {
+    const entries = await kv.getMany(keys);
+    if (conflicts) await kv.set(keys[0], { units: 200_000_000, atUs: 0 });
+    return entries;
   });
+  const { t, distance } = await Instances.openDistant(1, 90, conflicting);
   await using _ = t;
   t.request(0, 100);
   await distance.pass(1_900);

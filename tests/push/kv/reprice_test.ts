@@ -18,7 +18,6 @@ import {
 } from "../../../kv/repricing/reprice_work.ts";
 import { ONE_STEP, workOnce } from "../../support/harness/jobs.ts";
 import { type Store } from "../../../kv/store.ts";
-import { eventId } from "../../support/builders/requests.ts";
 import { cardOf, rateRow } from "../../support/builders/cards.ts";
 import { NOON } from "../../support/harness/harness.ts";
 import {
@@ -151,30 +150,6 @@ TempStore.test("two processes on one job count every call once", async (temp) =>
   assertEquals(await assertSumsAddUp(temp.store), RUNS.length);
 });
 
-TempStore.test("of equal requests to two processes one creates the job", async (temp) => {
-  using other = await another(temp.path);
-  const stores = [repricesOf(temp.store), repricesOf(other.store)];
-  const created = await Promise.all(
-    [...stores, ...stores].map((each) => each.create(TEAM, SPEC, false, "key")),
-  );
-  assertEquals(new Set(created.map((each) => each.job.id)).size, 1);
-  assertEquals(created.filter(({ kind }) => kind === "stored").length, 1);
-});
-
-TempStore.test("a concurrent dry run and real run each give their own exact sum", async (temp) => {
-  await fill(temp.store, RUNS);
-  const reprices = repricesOf(temp.store);
-  const dry = await start(reprices, true);
-  await toTheEnd(reprices);
-  assertEquals(resultOf(await reprices.get(TEAM, dry)), expected(RUNS));
-  await processAll(temp.store);
-  const heads = await readHeads({ store: temp.store, team: TEAM.id }, [run(0)]);
-  assertEquals(heads[0]?.head.totals.cost, 5n);
-  const real = await start(reprices);
-  await toTheEnd(reprices);
-  assertEquals(resultOf(await reprices.get(TEAM, real)), expected(RUNS));
-});
-
 TempStore.test("an unreadable run is counted and skipped, and the job continues", async (temp) => {
   const batches = [1, 1, 60, 1];
   await fill(temp.store, batches);
@@ -194,33 +169,6 @@ TempStore.test("an unreadable run is counted and skipped, and the job continues"
   await assertRollupsAddUp(temp.store);
 });
 
-TempStore.test("a job ends although the runs it visits constantly receive events", async (temp) => {
-  const runs = await fill(temp.store, Array.from({ length: 40 }, () => 1));
-  const reprices = repricesOf(temp.store);
-  const id = await start(reprices);
-  let done = false;
-  let sentCount = 0;
-  const underWay = Promise.withResolvers<void>();
-  const fresh = runsOf(temp.store, cardOf(rateRow("known", 7, 11)));
-  const load = Array.from({ length: 40 }, async (_, n) => {
-    for (let i = 1; !done; i++, sentCount++) {
-      await (i === 1 ? runs : fresh).append(TEAM, run(n), [aReadableCall(i)], NOON);
-      if (sentCount > 40) underWay.resolve();
-      // As long as a client takes to send the next one.
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-  });
-  await underWay.promise;
-  // Marks older than the job are removed, so it may begin whatever arrives meanwhile.
-  await toTheEnd(reprices);
-  done = true;
-  await Promise.all(load);
-  const job = await reprices.get(TEAM, id);
-  assertEquals([job?.state, job?.runs, job?.failed], ["done", 40, 0]);
-  await processAll(temp.store);
-  await assertSumsAddUp(temp.store);
-});
-
 TempStore.test("runs that start after the job began do not keep it from ending", async (temp) => {
   const runs = await fill(temp.store, [1, 1]);
   const reprices = repricesOf(temp.store);
@@ -236,26 +184,6 @@ TempStore.test("runs that start after the job began do not keep it from ending",
     assert(next < 300, "the job runs after new runs");
   } while (await reprices.step());
   assertEquals((await reprices.get(TEAM, id))?.runs, 2);
-});
-
-TempStore.test("calls of many providers are found, each run once", async (temp) => {
-  const runs = runsOf(temp.store, OLD);
-  const providers = Array.from({ length: 120 }, (_, n) => `provider-${n}-${"x".repeat(240)}`);
-  for (const [n, provider] of providers.entries()) {
-    await open(runs, n % 40);
-    const data = rawOf({ provider, model: "known", input_tokens: 0, output_tokens: 1 });
-    const call = { ...aCall(0, "known", provider), data, id: eventId(n) as RunEvent["id"] };
-    await runs.append(TEAM, run(n % 40), [call], NOON);
-  }
-  await processAll(temp.store);
-  const reprices = repricesOf(temp.store);
-  const id = await start(reprices);
-  await toTheEnd(reprices);
-  const sum = { calls: 120, before: 600n, after: 1_320n };
-  const result = { state: "done" as const, runs: 40, changed: 40, failed: 0, sum };
-  assertEquals(resultOf(await reprices.get(TEAM, id)), result);
-  await processAll(temp.store);
-  await assertSumsAddUp(temp.store);
 });
 
 /** A store that counts list reads and their maximum concurrency. */
