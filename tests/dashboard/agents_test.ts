@@ -143,9 +143,8 @@ Harness.test("the board shows the median and the 95th percentile of each agent's
   assertMatch(textOf(rowOf(text, "reported")), /^reported just now – 1 0% – \$0/);
 });
 
-Harness.test("an agent's page has a tab each for its overview, runs, monitor and settings", async (h) => {
+session.test("an agent's page has a tab each for its overview, runs, monitor and settings", async ({ h, reader }) => {
   await sendAll(h, "a", ["fail"]);
-  const reader = await signedIn(h);
   const headings = async (tab: string) => {
     const { text } = await reader.get(`${AGENTS}/a${tab}`);
     const [, tabs = ""] = /<nav class="tabs"([^]*?)<\/nav>/.exec(text) ?? [];
@@ -164,9 +163,8 @@ Harness.test("an agent's page has a tab each for its overview, runs, monitor and
   ]);
 });
 
-Harness.test("the form of a ping token suggests the agents that are known", async (h) => {
+session.test("the form of a ping token suggests the agents that are known", async ({ h, reader }) => {
   await sendAll(h, "nightly", ["ok"]);
-  const reader = await signedIn(h);
   for (
     const { text } of [
       await reader.get("/dashboard/keys/new?kind=ping_token"),
@@ -180,10 +178,9 @@ Harness.test("the form of a ping token suggests the agents that are known", asyn
   assert(!text.includes("datalist"));
 });
 
-Harness.test("an agent's chart colours each run by status; a running run has not failed", async (h) => {
+session.test("an agent's chart colours each run by status; a running run has not failed", async ({ h, reader }) => {
   await sendAll(h, "healthy", ["start"]);
   await sendAll(h, "mixed", ["fail", "timeout", "start", "ok", "ok"], 10);
-  const reader = await signedIn(h);
   const { text } = await reader.get(`${AGENTS}/healthy`);
   assertEquals(coloursOf(text), ["running"]);
   assertMatch(text, />Nov 21: 1 run, 1 running<\/text>/);
@@ -192,9 +189,8 @@ Harness.test("an agent's chart colours each run by status; a running run has not
   assertMatch(mixed.text, />Nov 21: 5 runs, 2 succeeded, 1 running, 1 timed out, 1 failed<\/text>/);
 });
 
-Harness.test("the agent form changes name, notes and archive as the API does, and logs the actor", async (h) => {
+session.test("the agent form changes name, notes and archive as the API does, and logs the actor", async ({ h, reader }) => {
   await sendAll(h, "a", ["ok"]);
-  const reader = await signedIn(h);
   h.nowMs++;
   const fields = { name: "Nightly <job>", notes: "one\r\ntwo & three", archived: "true" };
   const saved = await reader.send(`${AGENTS}/a`, fields);
@@ -224,9 +220,8 @@ Harness.test("the agent form changes name, notes and archive as the API does, an
   assertEquals([cleared.name, cleared.notes, cleared.archived], ["a", null, false]);
 });
 
-Harness.test("a refused agent form is shown as typed with an error at its field, and changes nothing", async (h) => {
+session.test("a refused agent form is shown as typed with an error at its field, and changes nothing", async ({ h, reader }) => {
   await sendAll(h, "a", ["ok"]);
-  const reader = await signedIn(h);
   const before = await h.dump();
   const long = await reader.send(`${AGENTS}/a`, { name: "ok", notes: "x".repeat(2_001) });
   assertEquals(long.status, 400);
@@ -250,12 +245,11 @@ freeTeam.test("restoring an agent beyond the plan's limit is refused on the form
   assertEquals((await h.get("/v1/agents/old")).json.archived, true);
 });
 
-Harness.test("an agent's page lists its ping tokens, with links to rotate and revoke each", async (h) => {
+session.test("an agent's page lists its ping tokens, with links to rotate and revoke each", async ({ h, reader }) => {
   await sendAll(h, "a", ["ok"]);
   await h.addKey({ kind: "ping_token", agent: "a" });
   await h.addKey({ kind: "ping_token", agent: "b" });
   const { keys } = (await h.get("/v1/keys?agent=a")).json;
-  const reader = await signedIn(h);
   const { text } = await reader.get(`${AGENTS}/a?tab=settings`);
   const ids = [...text.matchAll(/href="\/dashboard\/keys\?id=([^"]+)"/g)].map(([, id]) => id);
   assertEquals(ids, [keys[0].id], "those of no other agent");

@@ -155,12 +155,11 @@ session.test("silences: what is wrong is said at its field", async ({ reader }) 
   }
 });
 
-Harness.test("rules, silences and checks: fields suggest the agents, customers, features and checks that are known", async (h) => {
+session.test("rules, silences and checks: fields suggest the agents, customers, features and checks that are known", async ({ h, reader }) => {
   const labels = { agent: "billing", customer_id: "acme", feature: "refunds" };
   await h.post("/v1/heartbeats", aHeartbeat(1, labels));
   await h.request("PUT", "/v1/checks/cheap", { body: { expression: "cost_usd < 1" } });
   await h.worker.idle();
-  const reader = await signedIn(h);
   const suggested = (html: string) =>
     [...html.matchAll(/<input[^>]*list="known-(\w+)"/g)].map(([, list = ""]) => {
       const [, options = ""] = new RegExp(`id="known-${list}">(.*?)</datalist>`).exec(html) ?? [];

@@ -2,8 +2,7 @@
 import { gzipSync } from "node:zlib";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { openIncident, reportRuns, RUN_ERROR } from "../support/builders/alerts.ts";
-import { hrefsOf, type Reader, session, signedIn, textOf } from "../support/harness/dashboard.ts";
-import { Harness } from "../support/harness/harness.ts";
+import { hrefsOf, type Reader, session, textOf } from "../support/harness/dashboard.ts";
 
 const ALERTS = "/dashboard/alerts";
 
@@ -21,9 +20,8 @@ session.test("alerts: without incidents the page says what opens one, and leads 
   assert(!/class="count/.test(text));
 });
 
-Harness.test("alerts: failed runs open an incident, shown with its runs on each page about them", async (h) => {
+session.test("alerts: failed runs open an incident, shown with its runs on each page about them", async ({ h, reader }) => {
   const id = await openIncident(h);
-  const reader = await signedIn(h);
   const { text } = await reader.get(ALERTS);
   const words = textOf(text);
   assertMatch(words, /Alerts 1 open/);
@@ -47,9 +45,8 @@ Harness.test("alerts: failed runs open an incident, shown with its runs on each 
   assert(hrefsOf(agent.text).includes(`${ALERTS}/history?state=any&agent=billing`));
 });
 
-Harness.test("alerts: an incident is acknowledged, silenced and resolved, and its story says so", async (h) => {
+session.test("alerts: an incident is acknowledged, silenced and resolved, and its story says so", async ({ h, reader }) => {
   const id = await openIncident(h);
-  const reader = await signedIn(h);
   const path = `${ALERTS}/incidents/${id}`;
   assertEquals(await sent(reader, path, { change: "acknowledge", note: "rotating the key" }), path);
   assertMatch(await reader.words(path), /Acknowledged by first key : “rotating the key”/i);
@@ -72,9 +69,8 @@ Harness.test("alerts: an incident is acknowledged, silenced and resolved, and it
   assertMatch(await reader.words(`${ALERTS}/history?agent=other`), /No incident matches/);
 });
 
-Harness.test("alerts: a silence until tomorrow ends at 9 in the zone of the page", async (h) => {
+session.test("alerts: a silence until tomorrow ends at 9 in the zone of the page", async ({ h, reader }) => {
   const id = await openIncident(h);
-  const reader = await signedIn(h);
   const cookie = `${reader.cookie}; runledger-zone=America/New_York`;
   const { status } = await h.request("POST", `${ALERTS}/incidents/${id}/silence`, {
     key: null,
@@ -92,13 +88,12 @@ Harness.test("alerts: a silence until tomorrow ends at 9 in the zone of the page
   assertEquals(json.silences[0].until, "2026-11-22T14:00:00.000Z");
 });
 
-Harness.test("alerts: of many open incidents the page lists 50 and counts the others", async (h) => {
+session.test("alerts: of many open incidents the page lists 50 and counts the others", async ({ h, reader }) => {
   const put = await h.request("PUT", "/v1/rules/failures", {
     body: { kind: "run_failed", group_by: "agent", severity: "critical" },
   });
   assertEquals(put.status, 202, put.text);
   for (let n = 0; n < 60; n++) await reportRuns(h, `worker-${n}`, 1);
-  const reader = await signedIn(h);
   const { text } = await reader.get(ALERTS);
   assertEquals(text.match(/<li[^>]*>\s*<span class="st st-bad"/g)?.length, 50);
   assertMatch(textOf(text), /And 10 more/);

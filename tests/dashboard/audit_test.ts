@@ -1,7 +1,7 @@
 /** The audit log page. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { aHeartbeat } from "../support/builders/requests.ts";
-import { rowsOf, signedIn, walk } from "../support/harness/dashboard.ts";
+import { rowsOf, session, signedIn, walk } from "../support/harness/dashboard.ts";
 import { Harness, NOON } from "../support/harness/harness.ts";
 import { PRICE } from "../support/builders/rate_cards.ts";
 
@@ -67,12 +67,11 @@ Harness.test("day filters include both ends, instants work as in the API, and pa
   }
 });
 
-Harness.test("entries are found by who made them and by what they change, on every page", async (h) => {
+session.test("entries are found by who made them and by what they change, on every page", async ({ h, reader }) => {
   const key = await h.addKey({ kind: "api_key", scopes: ["admin"] });
   const body = { kind: "run_failed", params: { consecutive: 2 } };
   assertEquals((await h.request("PUT", "/v1/rules/mine", { key, body })).status, 202);
   await h.post("/v1/keys", { kind: "api_key", name: "third", scopes: ["read"] });
-  const reader = await signedIn(h);
   const { text } = await reader.get(`${AUDIT}?who=&what=rule&from=&to=&limit=1`);
   const [rule = "", ...others] = rowsOf(text);
   assertEquals(others, []);

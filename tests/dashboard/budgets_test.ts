@@ -1,7 +1,7 @@
 /** Budgets and pauses on pages: what was spent, what is held back and why, and how it goes on. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { aHeartbeat } from "../support/builders/requests.ts";
-import { fieldsOf, type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { fieldsOf, type Reader, session, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
 
 const SPEND = "/dashboard/spend", BUDGETS = `${SPEND}/budgets`, PAUSES = `${SPEND}/pauses`;
@@ -25,8 +25,7 @@ async function spend(h: Harness, n: number, agent: string, cost_usd: number): Pr
   await h.worker.idle();
 }
 
-Harness.test("budgets: a form sets one, and the list shows what was spent and what it does", async (h) => {
-  const reader = await signedIn(h);
+session.test("budgets: a form sets one, and the list shows what was spent and what it does", async ({ h, reader }) => {
   assertMatch(await shown(reader, BUDGETS), /No budget yet/);
   await spend(h, 1, "research", 3);
   await spend(h, 2, "billing", 0.5);
@@ -76,8 +75,7 @@ Harness.test("budgets: a form sets one, and the list shows what was spent and wh
   for (const [name, value] of Object.entries(after)) assertEquals(value, before[name], name);
 });
 
-Harness.test("budgets: a refused one is shown as typed, and a reader sees no form", async (h) => {
-  const reader = await signedIn(h);
+session.test("budgets: a refused one is shown as typed, and a reader sees no form", async ({ h, reader }) => {
   const wrong = [
     [{ limit_usd: "much" }, /id="limit_usd-problem" class="wrong">Must be a number/],
     [{ warn_at: "2" }, /id="warn_at-problem" class="wrong">/],
@@ -98,8 +96,7 @@ Harness.test("budgets: a refused one is shown as typed, and a reader sees no for
   }
 });
 
-Harness.test("pauses: one says who paused and why, and is resumed", async (h) => {
-  const reader = await signedIn(h);
+session.test("pauses: one says who paused and why, and is resumed", async ({ reader }) => {
   const pause = { slug: "quiet", customer_id: "acme", reason: "Unpaid <b>", lasts: "2h" };
   for (const wrong of [{ lasts: "soon" }, { reason: " " }]) {
     const { status, text } = await create(reader, "pause", { ...pause, ...wrong });
@@ -116,8 +113,7 @@ Harness.test("pauses: one says who paused and why, and is resumed", async (h) =>
   assertMatch(await shown(reader, to), /Resumed\. .*Nothing is paused/);
 });
 
-Harness.test("an agent is paused and resumed on its page, whatever its slug is", async (h) => {
-  const reader = await signedIn(h);
+session.test("an agent is paused and resumed on its page, whatever its slug is", async ({ h, reader }) => {
   const asks = async (agent: string) =>
     (await h.post("/v1/guard/check", { agent })).json.decision as string;
   for (const [n, agent] of ["research", "Crew/Α"].entries()) {
@@ -135,8 +131,7 @@ Harness.test("an agent is paused and resumed on its page, whatever its slug is",
   }
 });
 
-Harness.test("pausing an agent keeps a pause of something else that has its name", async (h) => {
-  const reader = await signedIn(h);
+session.test("pausing an agent keeps a pause of something else that has its name", async ({ h, reader }) => {
   await spend(h, 1, "research", 0.1);
   await create(reader, "pause", { slug: "research", feature: "search", reason: "Later" });
   const { status, text } = await reader.send("/dashboard/agents/research/pause", {

@@ -132,9 +132,8 @@ session.test("checks: a new one replaces no other, and a stale form none that ha
   assertEquals((await reader.send(`${CHECKS}/mine/delete`)).status, 404);
 });
 
-Harness.test("checks: a dry run shows counts and examples, and stores nothing", async (h) => {
+session.test("checks: a dry run shows counts and examples, and stores nothing", async ({ h, reader }) => {
   await report(h);
-  const reader = await signedIn(h);
   const fields = await filledForm(reader);
   const before = await h.dump();
   const { status, text } = await reader.send(TRIAL, fields);
@@ -146,12 +145,11 @@ Harness.test("checks: a dry run shows counts and examples, and stores nothing", 
   assertMatch(textOf(none.text), /No closed run fits/);
 });
 
-Harness.test("checks: a check shows its days, its agents and the runs that failed it", async (h) => {
+session.test("checks: a check shows its days, its agents and the runs that failed it", async ({ h, reader }) => {
   const expression = "cost_usd < 0.50";
   const sent = { expression, description: "what support relies on", severity: "warn" };
   await h.request("PUT", "/v1/checks/cheap-enough", { body: sent });
   await report(h);
-  const reader = await signedIn(h);
   const list = (await reader.get(CHECKS)).text;
   assertMatch(textOf(list), /1 check, 1 failing/);
   assertMatch(textOf(list), /cheap-enough what support relies on warn all runs .*67%/);
@@ -166,7 +164,7 @@ Harness.test("checks: a check shows its days, its agents and the runs that faile
   assertMatch(textOf(page), /Checks failed cheap-enough Expected cost_usd < 0\.50/);
 });
 
-Harness.test("checks: an imported run counts from its end, and its row names its goal", async (h) => {
+session.test("checks: an imported run counts from its end, and its row names its goal", async ({ h, reader }) => {
   await h.request("PUT", "/v1/checks/success", { body: { expression: 'status == "success"' } });
   const day = 24 * 3_600_000;
   const startedAt = new Date(NOON - 3 * day).toISOString();
@@ -177,7 +175,6 @@ Harness.test("checks: an imported run counts from its end, and its row names its
   const closed = await h.post(`/v1/runs/${run.id}/finish`, finish);
   assertEquals(closed.status, 202, closed.text);
   await h.worker.idle();
-  const reader = await signedIn(h);
   const { text } = await reader.get(`${CHECKS}/success`);
   assertMatch(textOf(text), /Failing since Nov 19, 11:59/);
   assertMatch(textOf(text), /Refund order 4711 billing acme 2 days ago/);

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { PRODUCTS } from "../../domain/otlp/products.ts";
 import { recordedExport } from "../support/builders/spans.ts";
-import { signedIn, textOf } from "../support/harness/dashboard.ts";
+import { session, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
 
 const PAGE = "/dashboard/connect";
@@ -66,13 +66,12 @@ Harness.test("connect: what was heard is written once a minute, and never older 
   assertEquals(seen.size, 3);
 });
 
-Harness.test("connect: a reader sees the lines and creates no key; each product has its lines", async (h) => {
+session.test("connect: a reader sees the lines and creates no key; each product has its lines", async ({ h, reader: admin }) => {
   const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   const first = await reader.get(PAGE);
   assertMatch(textOf(first.text), /A team member with the scope admin creates keys/);
   assert(!first.text.includes("Create a key"));
   assertEquals((await reader.send(PAGE, { product: "vercel" })).status, 403);
-  const admin = await signedIn(h);
   for (const product of ["", "nothing"]) {
     assertEquals((await admin.send(PAGE, { product })).status, 400);
   }

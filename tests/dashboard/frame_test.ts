@@ -143,13 +143,12 @@ session.test("theme and zone come from cookies, and other values are ignored", a
   }
 });
 
-Harness.test("times are in the browser's zone, with the exact instant in UTC", async (h) => {
+session.test("times are in the browser's zone, with the exact instant in UTC", async ({ h, reader }) => {
   for (const [n, ms] of [0, 6 * 3_600_000, 30 * 3_600_000, 40 * 86_400_000].entries()) {
     const started_at = new Date(NOON - ms).toISOString();
     await h.post("/v1/runs", aRun(n + 1, { started_at }));
   }
   await h.worker.idle();
-  const reader = await signedIn(h);
   const times = async (cookies: string) => {
     const { text } = await seen(h, reader, "/dashboard/runs", cookies);
     const rows = text.slice(text.indexOf("<tbody>"));
@@ -268,8 +267,7 @@ Deno.test("deno task dev offers sample runs, to an admin of its own team while t
   assertEquals(await offers(admin), [false, false]);
 });
 
-Harness.test("elsewhere there are no sample runs", async (h) => {
-  const admin = await signedIn(h);
+session.test("elsewhere there are no sample runs", async ({ reader: admin }) => {
   assert(!(await admin.get("/dashboard")).text.includes("Load sample runs"));
   assertEquals((await admin.send("/dashboard/samples")).status, 404);
 });

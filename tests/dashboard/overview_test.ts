@@ -80,7 +80,7 @@ Harness.test("a team without recent runs sees when its newest run began", async 
   assertMatch(text, /No recent runs No run began today .* the newest one began 20 days ago/);
 });
 
-Harness.test("today is compared with the average of the days before, in words", async (h) => {
+session.test("today is compared with the average of the days before, in words", async ({ h, reader }) => {
   const runs = (day: string, many: number, status: "success" | "failed") =>
     Array.from({ length: many }, () => aContribution({ day, labels: { status } }));
   await storeSpend(h, [
@@ -92,7 +92,6 @@ Harness.test("today is compared with the average of the days before, in words", 
     // Older than the days that count.
     ...runs("2026-11-06", 500, "failed"),
   ]);
-  const reader = await signedIn(h);
   const html = await seen(h, reader);
   const text = textOf(html);
   assertMatch(text, /Saturday, November 21 at 12:00 UTC; a day is a UTC day/);
@@ -131,7 +130,7 @@ Harness.test("today is compared with the same time of the days before, from the 
   assertEquals(html.match(/<svg class="line"/g)?.length, 3);
 });
 
-Harness.test("running now has the runs that the list and the agents have, with their usual time", async (h) => {
+session.test("running now has the runs that the list and the agents have, with their usual time", async ({ h, reader }) => {
   for (let n = 1; n <= 5; n++) {
     await h.post("/v1/heartbeats", aHeartbeat(n, { agent: "a", duration_ms: 60_000 }));
   }
@@ -143,7 +142,6 @@ Harness.test("running now has the runs that the list and the agents have, with t
   // One began yesterday.
   await open(6, 13 * 60);
   await open(7, 1);
-  const reader = await signedIn(h);
   const html = await seen(h, reader);
   assertMatch(textOf(html), /Running now 2 1 far over the usual time/);
   const running = textOf(section(html, "Running now"));
@@ -185,9 +183,8 @@ Harness.test("failed runs of all open incidents are left out, also of those that
   assertEquals(links.filter((to) => to.startsWith("/dashboard/runs/")), []);
 });
 
-Harness.test("the page updates itself in place, and the guide's poll reloads it", async (h) => {
+session.test("the page updates itself in place, and the guide's poll reloads it", async ({ h, reader }) => {
   await h.post("/v1/heartbeats", aHeartbeat(1));
-  const reader = await signedIn(h);
   const html = await seen(h, reader);
   assertMatch(html, /id="overview"[^>]* hx-get="\/dashboard" hx-trigger="every 30s"/);
   const poll = async (target: Record<string, string>) => {
@@ -224,14 +221,13 @@ Harness.test("failures of the last 24 hours have their reason, and exclude other
   assert(!/fine|theirs|old\b/.test(text));
 });
 
-Harness.test("the slowest runs are found among the newest of today, and the caption names the number", async (h) => {
+session.test("the slowest runs are found among the newest of today, and the caption names the number", async ({ h, reader }) => {
   const send = (n: number, ms: number, startMs: number) =>
     h.post("/v1/heartbeats", aHeartbeat(n, { started_at: at(startMs), duration_ms: ms }));
   // The slowest of all began before midnight, in UTC.
   await send(1, 9_000_000, -12 * HOUR_MS - 1);
   await send(2, 5_000_000, -12 * HOUR_MS);
   for (let n = 3; n <= 51; n++) await send(n, n * 1_000, -n * 1_000);
-  const reader = await signedIn(h);
   const all = section(await seen(h, reader), "Slowest today");
   assertMatch(textOf(all), /of today's 50 runs/);
   const links = [...all.matchAll(/runs\/([^"]+)"/g)].map(([, id]) => id);
@@ -269,11 +265,10 @@ Harness.test("spend by agent covers today and the days before, and escapes names
   assertEquals(at, at.toSorted((a, b) => a - b));
 });
 
-Harness.test("the top agents are listed; with too many agents the page links to the spend page", async (h) => {
+session.test("the top agents are listed; with too many agents the page links to the spend page", async ({ h, reader }) => {
   const agents = (day: string, many: number) =>
     Array.from({ length: many }, (_, n) => aContribution({ day, labels: { agent: `agent-${n}` } }));
   await storeSpend(h, [...agents("2026-11-20", 1_500), ...agents("2026-11-21", 9)]);
-  const reader = await signedIn(h);
   const some = textOf(section(await seen(h, reader), "Spend by agent today"));
   assertMatch(some, /1 more agents spent less/);
   assertMatch(some, /agent-0 11% 1 \$1\.0000 see all/);
@@ -340,12 +335,11 @@ session.test("commands to copy contain the address that the browser sees, also a
   assertStringIncludes(answer, "https://ledger.example/v1/ping");
 });
 
-Harness.test("runs that are open for more than a day need attention; without any, nothing is shown", async (h) => {
+session.test("runs that are open for more than a day need attention; without any, nothing is shown", async ({ h, reader }) => {
   const open = async (n: number, hours: number) => {
     const started_at = at(-hours * HOUR_MS);
     assertEquals((await h.post("/v1/runs", aRun(n, { agent: `a${n}`, started_at }))).status, 202);
   };
-  const reader = await signedIn(h);
   await open(1, 24);
   const calm = await seen(h, reader);
   assertMatch(calm, /No incident is open/, "24 hours are not too long");

@@ -1,7 +1,6 @@
 /** `/dashboard/rate-card`: prices of calls, and storing and deleting own rows. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { Harness } from "../support/harness/harness.ts";
-import { type Reader, session, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { type Reader, session, textOf } from "../support/harness/dashboard.ts";
 import { aHeartbeat } from "../support/builders/requests.ts";
 import { MODEL, ownRows, put, UNKNOWN } from "../support/builders/rate_cards.ts";
 
@@ -114,9 +113,8 @@ session.test("rate card: the form for an unpriced model is prefilled from the ne
   assert(Number(valueOf("input_usd_per_million")) > 0);
 });
 
-Harness.test("rate card: own and default rows are searched and paged as in the API", async (h) => {
+session.test("rate card: own and default rows are searched and paged as in the API", async ({ h, reader }) => {
   await put(h, { note: "why it is so" });
-  const reader = await signedIn(h);
   const first = await reader.get(CARD);
   assertMatch(
     textOf(first.text),
@@ -159,9 +157,8 @@ session.test("rate card: a search for a call's model shows the row that prices i
   assertEquals((await reader.get(`${CARD}?model=m&at=noon`)).status, 400);
 });
 
-Harness.test("rate card: deleting an own row asks for confirmation, and repricing is offered", async (h) => {
+session.test("rate card: deleting an own row asks for confirmation, and repricing is offered", async ({ h, reader }) => {
   const { json } = await put(h);
-  const reader = await signedIn(h);
   const path = `${CARD}/rows/${json.id}/delete`;
   const form = await reader.get(`${CARD}/new?row=${json.id}&confirm=delete`);
   assertMatch(textOf(form.text), /Delete the price of atlas-70b\? .* Delete price Keep it/);
@@ -176,12 +173,11 @@ Harness.test("rate card: deleting an own row asks for confirmation, and repricin
   }
 });
 
-Harness.test("rate card: models that the team calls come first, those without a price before all", async (h) => {
+session.test("rate card: models that the team calls come first, those without a price before all", async ({ h, reader }) => {
   const usage = { provider: "openai", input_tokens: 1_000, output_tokens: 10 };
   await h.post("/v1/heartbeats", aHeartbeat(1, { ...usage, model: "o3-2025-04-16" }));
   await h.post("/v1/heartbeats", aHeartbeat(2, { ...usage, model: MODEL, provider: "in-house" }));
   await h.worker.idle();
-  const reader = await signedIn(h);
   const { text } = await reader.get(CARD);
   assertMatch(
     textOf(text),

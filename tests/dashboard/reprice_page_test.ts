@@ -31,11 +31,10 @@ function fieldsOf(html: string): Record<string, string> {
   return { ...Object.fromEntries(fields), dry_run: button };
 }
 
-Harness.test("an unpriced model gets a price, a preview by agent and day, and is then repriced", async (h) => {
+session.test("an unpriced model gets a price, a preview by agent and day, and is then repriced", async ({ h, reader }) => {
   await aClosedRun(h, 1, [aModelCall(1), aModelCall(2)], { started_at: daysAgo(1), agent: "a" });
   await aClosedRun(h, 2, [aModelCall(3)], { agent: "b" });
   await h.worker.idle();
-  const reader = await signedIn(h);
   const spend = await reader.get("/dashboard/spend");
   const [, href = ""] = /href="([^"]*\/rate-card\/new[^"]*)"/.exec(spend.text) ?? [];
   const form = await reader.get(href.replaceAll("&amp;", "&"));
@@ -67,10 +66,9 @@ Harness.test("an unpriced model gets a price, a preview by agent and day, and is
   assert(!after.includes("no price"));
 });
 
-Harness.test("a form that does not explicitly ask for repricing changes no price", async (h) => {
+session.test("a form that does not explicitly ask for repricing changes no price", async ({ h, reader }) => {
   await aClosedRun(h, 1);
   await putPrice(h);
-  const reader = await signedIn(h);
   for (const fields of [{}, { dry_run: "true" }, { dry_run: "" }, { dry_run: "no" }]) {
     const { text } = await reader.get(
       await startReprice(reader, { model: ATLAS.model, ...fields }),
@@ -102,9 +100,8 @@ Harness.test("the page of a running job reloads itself, with and without scripts
   assertMatch(textOf((await (await signedIn(h)).get(job)).text), /100% , done/);
 });
 
-Harness.test("the form's days are sent as the API's instants, and an error is shown at its field", async (h) => {
+session.test("the form's days are sent as the API's instants, and an error is shown at its field", async ({ h, reader }) => {
   await aClosedRun(h, 1);
-  const reader = await signedIn(h);
   await startReprice(reader, { model: ATLAS.model, from: "2026-11-01", to: "2026-11-21" });
   const [job] = (await h.get(API)).json.jobs;
   assertEquals([job.from, job.to, job.dry_run], [

@@ -1,7 +1,7 @@
 /** The selected step of a run: messages, tool calls and JSON. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { anEvent, aRun, at, eventId, runId } from "../support/builders/requests.ts";
-import { signedIn, textOf } from "../support/harness/dashboard.ts";
+import { session, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
 
 const PAGE = `/dashboard/runs/${runId(1)}`;
@@ -71,12 +71,11 @@ Harness.test("long texts are shown as text, and a panel is bounded", async (h) =
   assert(step.length < 120_000, `${step.length}`);
 });
 
-Harness.test("the selected step of a child run is read with its run", async (h) => {
+session.test("the selected step of a child run is read with its run", async ({ h, reader }) => {
   await h.post("/v1/runs", aRun(1));
   await h.post("/v1/runs", aRun(2, { agent: "helper", parent_run_id: runId(1) }));
   await h.post(`/v1/runs/${runId(2)}/events`, { events: [anEvent(7)] });
   await h.worker.idle();
-  const reader = await signedIn(h);
   const { text } = await reader.get(`${PAGE}?in=${runId(2)}&event=${eventId(7)}`);
   assertMatch(text, new RegExp(`id="${runId(2)}.${eventId(7)}"[^>]*aria-selected="true"`));
   assertMatch(textOf(text), /Log log At \+7 ms Agent helper Log line 7/);

@@ -78,7 +78,7 @@ Harness.test("a run's page shows its goal, status, duration, cost and usage", as
   assertEquals(text.split("found</dt>").length, 2, "the output is shown once");
 });
 
-Harness.test("a failed run shows the reason first, with a link to the failing event", async (h) => {
+session.test("a failed run shows the reason first, with a link to the failing event", async ({ h, reader }) => {
   await sendRun(h, {
     events: [
       anEvent(1),
@@ -87,7 +87,6 @@ Harness.test("a failed run shows the reason first, with a link to the failing ev
     ],
     finish: { status: "failed", output: { error: "The tracker is gone" } },
   });
-  const reader = await signedIn(h);
   const { text } = await reader.get(PAGE);
   const content = textOf(text);
   assertMatch(
@@ -181,12 +180,11 @@ session.test("late events are reported, and a stated cost is distinguished", asy
   assertMatch(textOf(text), /success .*Cost \$1\.2500 stated by the agent/);
 });
 
-Harness.test("R6 to R14: the page reports lost data of a run and the affected fields", async (h) => {
+session.test("R6 to R14: the page reports lost data of a run and the affected fields", async ({ h, reader: browser }) => {
   await sendRun(h, {
     open: { started_at: at(90 * 86_400_000), goal: "g".repeat(16_385), parent_run_id: "none" },
     finish: { scores: { quality: null, good: true }, finished_at: at(91 * 86_400_000) },
   });
-  const browser = await signedIn(h);
   const content = await browser.words(PAGE);
   for (
     const words of [
@@ -200,8 +198,7 @@ Harness.test("R6 to R14: the page reports lost data of a run and the affected fi
   assertMatch(list, /fields not stored \+2/);
 });
 
-Harness.test("R2: an output that is not an object is shown, and a text is the reason of a failed run", async (h) => {
-  const browser = await signedIn(h);
+session.test("R2: an output that is not an object is shown, and a text is the reason of a failed run", async ({ h, reader: browser }) => {
   const outputs: [unknown, RegExp][] = [
     [["first", { b: 2 }], /Output \[ "first", \{ "b": 2 \} \]/],
     ["the disk is full", /Failed: the disk is full .*Output the disk is full/],
@@ -218,7 +215,7 @@ Harness.test("R2: an output that is not an object is shown, and a text is the re
   }
 });
 
-Harness.test("a run is shown between its parent and its children, each with its status", async (h) => {
+session.test("a run is shown between its parent and its children, each with its status", async ({ h, reader }) => {
   await h.post("/v1/runs", aRun(1, { agent: "parent" }));
   await h.post("/v1/runs", aRun(2, { agent: "middle", parent_run_id: runId(1) }));
   for (let n = 3; n <= 30; n++) {
@@ -227,7 +224,6 @@ Harness.test("a run is shown between its parent and its children, each with its 
   }
   await h.post(`/v1/runs/${runId(30)}/finish`, aFinish({ status: "cancelled" }));
   await h.worker.idle();
-  const reader = await signedIn(h);
   const { text } = await reader.get(`/dashboard/runs/${runId(2)}`);
   const content = textOf(text);
   assertMatch(content, new RegExp(`Started by run ${runId(1)} `));
@@ -236,11 +232,10 @@ Harness.test("a run is shown between its parent and its children, each with its 
   assertEquals(content.match(/ (Running|Agent) child /g)?.length, 25);
 });
 
-Harness.test("an unknown run, another team's run and a deleted run get the same page", async (h) => {
+session.test("an unknown run, another team's run and a deleted run get the same page", async ({ h, reader }) => {
   const { key } = await h.addTeam("business");
   await h.post("/v1/runs", aRun(9, { agent: "theirs" }), { key });
   await sendRun(h, {});
-  const reader = await signedIn(h);
   await reader.send(`${PAGE}/delete`);
   const pages = await Promise.all([1, 8, 9].map((n) => reader.get(`/dashboard/runs/${runId(n)}`)));
   const texts = pages.map(({ status, text }, i) => {
@@ -287,10 +282,9 @@ Harness.test("the instants say how late a run was received, and a flag says that
   assert(!ahead.includes("Received after its start"));
 });
 
-Harness.test("a deletion asks for confirmation, and is logged under the key's name", async (h) => {
+session.test("a deletion asks for confirmation, and is logged under the key's name", async ({ h, reader }) => {
   await h.post("/v1/runs", aRun(1));
   await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] });
-  const reader = await signedIn(h);
   const { text } = await reader.get(PAGE);
   assert(
     text.includes(`href="${PAGE}?confirm=delete"`) &&

@@ -2,7 +2,7 @@
 import { gzipSync } from "node:zlib";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { anEvent, aRun, at, eventId, runId } from "../support/builders/requests.ts";
-import { type Reader, signedIn, textOf } from "../support/harness/dashboard.ts";
+import { type Reader, session, signedIn, textOf } from "../support/harness/dashboard.ts";
 import { Harness } from "../support/harness/harness.ts";
 import { aCall, ATLAS, putPrice, sendEvents, TIERED } from "../support/oracles/run_cost.ts";
 
@@ -35,7 +35,7 @@ async function stepOf(h: Harness, n: number, key?: string): Promise<string> {
   return text.split('id="step"')[1]?.split("</aside>")[0] ?? "";
 }
 
-Harness.test("5,000 events are on pages of 100, each event once and in order, and no page is large", async (h) => {
+session.test("5,000 events are on pages of 100, each event once and in order, and no page is large", async ({ h, reader }) => {
   await h.post("/v1/runs", aRun(1));
   for (let from = 1; from <= 5_000; from += 50) {
     const events = Array.from({ length: 50 }, (_, i) => {
@@ -44,7 +44,6 @@ Harness.test("5,000 events are on pages of 100, each event once and in order, an
     });
     await sendEvents(h, ...events);
   }
-  const reader = await signedIn(h);
   const ids: string[] = [];
   let path: string | null = PAGE;
   let pages = 0;
@@ -67,7 +66,7 @@ Harness.test("5,000 events are on pages of 100, each event once and in order, an
   assertEquals(shownOn((await reader.get(last?.[1] ?? "")).text).at(-1), eventId(5_000));
 });
 
-Harness.test("the link to further steps opens the next page, and a filter keeps it short", async (h) => {
+session.test("the link to further steps opens the next page, and a filter keeps it short", async ({ h, reader }) => {
   await h.post("/v1/runs", aRun(1));
   const failing = { type: "tool_call", data: { name: "fetch", error: "gone" } };
   for (let from = 1; from <= 201; from += 50) {
@@ -80,7 +79,6 @@ Harness.test("the link to further steps opens the next page, and a filter keeps 
       ),
     );
   }
-  const reader = await signedIn(h);
   const { text } = await reader.get(PAGE);
   assertEquals(shownOn(text).length, 100);
   const second = (await reader.get(nextOf(text) ?? "")).text;
@@ -202,14 +200,13 @@ Harness.test("data is shown as received, with texts as Markdown", async (h) => {
   assert(content.includes("<p>one\n<strong>two</strong> &lt;3</p>"), content);
 });
 
-Harness.test("large data is cut, with a link to the JSON of that event alone", async (h) => {
+session.test("large data is cut, with a link to the JSON of that event alone", async ({ h, reader }) => {
   await h.post("/v1/runs", aRun(1));
   const same = { ts: at() };
   const text = "word ".repeat(40_000);
   const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`k${i}`, i]));
   await sendEvents(h, anEvent(1, same), anEvent(2, { ...same, data: { text } }));
   await sendEvents(h, anEvent(3, { ...same, data: many }), anEvent(4, same));
-  const reader = await signedIn(h);
   for (const n of [2, 3]) {
     const { text: page } = await reader.get(`${PAGE}?event=${eventId(n)}`);
     assert(page.length < 100_000, `${page.length}`);
@@ -219,11 +216,10 @@ Harness.test("large data is cut, with a link to the JSON of that event alone", a
   }
 });
 
-Harness.test("the raw record is the API's response, not a page", async (h) => {
+session.test("the raw record is the API's response, not a page", async ({ h, reader }) => {
   await h.post("/v1/runs", aRun(1));
   await sendEvents(h, anEvent(1, { data: { message: "<script>alert(1)</script>" } }), anEvent(2));
   await h.worker.idle();
-  const reader = await signedIn(h);
   const { headers, text } = await reader.get(`${PAGE}/raw?events_limit=1`);
   assertEquals(text, (await h.get(`/v1/runs/${runId(1)}?events_limit=1`)).text);
   assertEquals(headers.get("content-type"), "application/json");
@@ -246,7 +242,7 @@ Harness.test("a run without events says whether none were sent or they were remo
   assertMatch(content, /Payload removed: .* Metadata shard removed by age/);
 });
 
-Harness.test("the numbers of a run include its child runs, in the facts, the tree and a comparison", async (h) => {
+session.test("the numbers of a run include its child runs, in the facts, the tree and a comparison", async ({ h, reader }) => {
   const call = { model: "gpt-4o", provider: "openai", input_tokens: 1_000, output_tokens: 100 };
   const steps = [
     ["llm_call", call],
@@ -275,7 +271,6 @@ Harness.test("the numbers of a run include its child runs, in the facts, the tre
     return textOf(row).split(" ").at(-1);
   });
   assertEquals(costs, ["$0.0105", "$0.0070", "$0.0035"]);
-  const reader = await signedIn(h);
   const compared = await reader.get(`${PAGE}/compare?with=${runId(3)}`);
   const sums = /Cost \$0\.0105 \$0\.0035 .* Input tokens 3K 1K \+2K .* Failed steps 3 1 \+2/;
   assertMatch(textOf(compared.text), sums);

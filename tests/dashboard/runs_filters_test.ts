@@ -12,9 +12,8 @@ import type { RunListStore } from "../../kv/run_list/run_list.ts";
 
 const DAY_MS = 86_400_000;
 
-Harness.test("runs: each filter finds the same runs on the page as in the API", async (h) => {
+session.test("runs: each filter finds the same runs on the page as in the API", async ({ h, reader }) => {
   await storeSome(h);
-  const reader = await signedIn(h);
   const queries = [
     "",
     "status=failed",
@@ -89,9 +88,8 @@ session.test("runs: a refused filter shows the API's message with its own label,
   }
 });
 
-Harness.test("runs: each filter in use links to the list without it, and opens its known values", async (h) => {
+session.test("runs: each filter in use links to the list without it, and opens its known values", async ({ h, reader }) => {
   await storeSome(h);
-  const reader = await signedIn(h);
   const { text } = await reader.get(
     `${RUNS}?status=running&agent=researcher&not_agent=a%26b&live=1&limit=7&cursor=`,
   );
@@ -116,9 +114,8 @@ Harness.test("runs: each filter in use links to the list without it, and opens i
   assert(hrefsOf(text).includes(`${RUNS}?limit=7&live=1`), "clear all");
 });
 
-Harness.test("runs: a preset replaces another one, keeps other filters and says how many runs it has", async (h) => {
+session.test("runs: a preset replaces another one, keeps other filters and says how many runs it has", async ({ h, reader }) => {
   await storeSome(h);
-  const reader = await signedIn(h);
   const presetsOf = (html: string) =>
     html.split('aria-label="Presets"')[1]?.split("</nav>")[0] ?? "";
   const all = presetsOf((await reader.get(RUNS)).text);
@@ -141,13 +138,12 @@ Harness.test("runs: a preset replaces another one, keeps other filters and says 
   assertEquals(listedOn(failed), [runId(3)]);
 });
 
-Harness.test("runs: pages continue to the end with the same filters, list each run once, and link back", async (h) => {
+session.test("runs: pages continue to the end with the same filters, list each run once, and link back", async ({ h, reader }) => {
   for (let n = 1; n <= 7; n++) {
     await h.post("/v1/heartbeats", aHeartbeat(n, { started_at: at(n) }));
   }
   await h.post("/v1/heartbeats", aHeartbeat(8, { agent: "other" }));
   await h.worker.idle();
-  const reader = await signedIn(h);
   const listed: string[] = [];
   let path: string | null = `${RUNS}?agent=nightly&limit=3`;
   for (let pages = 0; path !== null; pages++) {

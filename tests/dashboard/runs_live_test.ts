@@ -23,10 +23,9 @@ async function reload(reader: Reader, html: string): Promise<string> {
   return text;
 }
 
-Harness.test("live runs: live and pause are links, and only the first page can be live", async (h) => {
+session.test("live runs: live and pause are links, and only the first page can be live", async ({ h, reader }) => {
   for (let n = 1; n < 4; n++) await h.post("/v1/heartbeats", aHeartbeat(n, { started_at: at(n) }));
   await h.worker.idle();
-  const reader = await signedIn(h);
   const still = (await reader.get(`${RUNS}?agent=nightly&limit=2`)).text;
   assert(!/hx-|http-equiv/.test(still.replace(/<meta name="htmx-config"[^>]*>/, "")));
   const live = hrefsOf(still).find((href) => href.includes("live=1")) ?? "";
@@ -43,10 +42,9 @@ Harness.test("live runs: live and pause are links, and only the first page can b
   assert(!(await reader.get(`${next}&live=1`)).text.includes("hx-get"));
 });
 
-Harness.test("live runs: a poll is answered when the next run arrives", async (h) => {
+session.test("live runs: a poll is answered when the next run arrives", async ({ h, reader }) => {
   await h.post("/v1/heartbeats", aHeartbeat(1, { started_at: at(1) }));
   await h.worker.idle();
-  const reader = await signedIn(h);
   const first = (await reader.get(`${RUNS}?live=1`)).text;
   const waiting = reload(reader, first);
   await h.post("/v1/heartbeats", aHeartbeat(2, { started_at: at(2) }));
@@ -104,10 +102,9 @@ session.test("live runs: an ended session makes the browser reload the complete 
   assertEquals([answer.status, answer.headers.get("hx-refresh"), answer.text], [401, "true", ""]);
 });
 
-Harness.test("live runs: a poll without a valid change is answered immediately", async (h) => {
+session.test("live runs: a poll without a valid change is answered immediately", async ({ h, reader }) => {
   await h.post("/v1/heartbeats", aHeartbeat(1));
   await h.worker.idle();
-  const reader = await signedIn(h);
   for (const query of ["seen=x", "seen=", "shown=000001"]) {
     const { status, text } = await reader.get(`${RUNS}?live=1&${query}`);
     assertEquals([status, listedOn(text)], [200, [runId(1)]], query);

@@ -59,7 +59,7 @@ Harness.test("runs: a row shows status, name, agent, labels, duration, cost, tok
   );
 });
 
-Harness.test("runs: a run is named by the first line of the goal, else of the error or the output, on each page", async (h) => {
+session.test("runs: a run is named by the first line of the goal, else of the error or the output, on each page", async ({ h, reader }) => {
   const ended = async (n: number, open: Record<string, unknown>, finish = {}) => {
     await h.post("/v1/runs", aRun(n, { started_at: at(n), ...open }));
     await h.post(`/v1/runs/${runId(n)}/finish`, aFinish({ finished_at: at(n), ...finish }));
@@ -75,7 +75,6 @@ Harness.test("runs: a run is named by the first line of the goal, else of the er
   await ended(5, {}, { output: { count: 3, report: "Four databases" } });
   await ended(6, { goal: "\u200b" }, { output: [1, 2] });
   await h.worker.idle();
-  const reader = await signedIn(h);
   const { text } = await reader.get(RUNS);
   for (let n = 1; n <= 6; n++) {
     const [, name] = new RegExp(`id="${runId(n)}" href="[^"]*" title="([^"]+)"`).exec(text) ?? [];
@@ -93,7 +92,7 @@ Harness.test("runs: a run is named by the first line of the goal, else of the er
   ]);
 });
 
-Harness.test("runs: without filters the list has root runs, which show their children and what they cost", async (h) => {
+session.test("runs: without filters the list has root runs, which show their children and what they cost", async ({ h, reader }) => {
   const call = { provider: "openai", model: "gpt-4o", input_tokens: 1_000_000 };
   const run = async (n: number, fields: Record<string, unknown>, finish = {}) => {
     await h.post("/v1/runs", aRun(n, { started_at: at(n), ...fields }));
@@ -115,7 +114,6 @@ Harness.test("runs: without filters the list has root runs, which show their chi
   await run(5, { goal: "Ticket 5" });
   await run(6, { parent_run_id: runId(5), agent: "helper" }, failed);
   await h.worker.idle();
-  const reader = await signedIn(h);
   const { text } = await reader.get(RUNS);
   assertEquals(listedOn(text), [runId(5), runId(1)]);
   // The reason of the deepest failure, the agents on the way to it, and its tool.
@@ -200,9 +198,8 @@ session.test("runs: without runs the page shows a command that sends one; withou
   assertEquals(listedOn((await reader.get(RUNS)).text).length, 1);
 });
 
-Harness.test("runs: exports equal the API's with the filters of the page, and require a session", async (h) => {
+session.test("runs: exports equal the API's with the filters of the page, and require a session", async ({ h, reader }) => {
   await storeSome(h);
-  const reader = await signedIn(h);
   const { text } = await reader.get(`${RUNS}?agent=researcher&limit=1&live=1`);
   const files = hrefsOf(text, "download");
   assertEquals(files, [`${RUNS}.csv?agent=researcher`, `${RUNS}.ndjson?agent=researcher`]);
@@ -222,9 +219,8 @@ Harness.test("runs: exports equal the API's with the filters of the page, and re
   assertMatch(textOf(refused.text), /Parameter "status" must be one of/);
 });
 
-Harness.test("runs: an export of ticked rows has these rows only, and none of another team", async (h) => {
+session.test("runs: an export of ticked rows has these rows only, and none of another team", async ({ h, reader }) => {
   await storeSome(h);
-  const reader = await signedIn(h);
   const { text } = await reader.get(RUNS);
   const bar = /<form id="picked".*?<\/form>/s.exec(text)?.[0] ?? "";
   const files = [...bar.matchAll(/formaction="([^"]*)"/g)].map(([, file = ""]) => file);

@@ -6,7 +6,7 @@ import { createRequestLimits } from "../../runtime/rate_limit.ts";
 import { keys } from "../../kv/base/keys.ts";
 import { hashOf } from "../../kv/teams/credential_rows.ts";
 import { createSessionStore } from "../../kv/teams/sessions.ts";
-import { signedIn, submit, textOf } from "../support/harness/dashboard.ts";
+import { session, signedIn, submit, textOf } from "../support/harness/dashboard.ts";
 import { Harness, KEY } from "../support/harness/harness.ts";
 import { ReadsOf } from "../support/oracles/reads.ts";
 import { ofFile, ofInstance } from "../support/harness/test_kv.ts";
@@ -319,8 +319,7 @@ function decoded(text: string): string {
   }
 }
 
-Harness.test("pages forbid browsers to load foreign content and to cache pages", async (h) => {
-  const reader = await signedIn(h);
+session.test("pages forbid browsers to load foreign content and to cache pages", async ({ h, reader }) => {
   for (const path of ["/dashboard", SIGN_IN, "/dashboard/nothing-here"]) {
     const { headers, text } = await reader.get(path);
     const policy = headers.get("content-security-policy") ?? "";

@@ -78,9 +78,8 @@ Harness.test("spend: the chart has a title, and each column has its amount and l
   assert(!/style=|<script(?![^>]*src=)/.test(text), "nothing that the policy blocks");
 });
 
-Harness.test("spend: grouped by day, the chart shows agents in colours, and the table all days", async (h) => {
+session.test("spend: grouped by day, the chart shows agents in colours, and the table all days", async ({ h, reader }) => {
   await storeSpend(h, TWO_AGENTS);
-  const reader = await signedIn(h);
   const { text } = await reader.get(`${SPEND}?group_by=day&from=2026-11-20&to=2026-11-21`);
   const [legend = ""] = /<ul class="legend".*?<\/ul>/s.exec(text) ?? [];
   assertEquals(coloursOf(text), ["c2", "c1"]);
@@ -101,7 +100,7 @@ Harness.test("spend: grouped by status, each status has its own colour at any co
   assertEquals(coloursOf(text), [...statuses]);
 });
 
-Harness.test("spend: the cost is compared with as many days before, under the same filters", async (h) => {
+session.test("spend: the cost is compared with as many days before, under the same filters", async ({ h, reader }) => {
   await storeSpend(h, [
     ...TWO_AGENTS,
     aContribution({ day: "2026-11-19", labels: { agent: "large" } }),
@@ -109,7 +108,6 @@ Harness.test("spend: the cost is compared with as many days before, under the sa
     aContribution({ day: "2026-11-17", labels: { agent: "large" } }),
     aContribution({ day: "2026-11-10", cost: 50_000_000_000n }),
   ]);
-  const reader = await signedIn(h);
   const textAt = async (query: string) => await reader.words(`${SPEND}?${query}`);
   const days = "from=2026-11-20&to=2026-11-21";
   assertMatch(await textAt(days), /▲ 100% more than \$2\.0000 in the 2 days before\./);
@@ -130,9 +128,8 @@ Harness.test("spend: grouped by day, agents beyond the costliest are one series"
   assertMatch(textOf(legend), /^agent-0 \$1\.0000 10% .* agent-7 .* all others \$2\.0000 20%$/);
 });
 
-Harness.test("spend: each group links to its own page and to its runs, with the same days and filters", async (h) => {
+session.test("spend: each group links to its own page and to its runs, with the same days and filters", async ({ h, reader }) => {
   await storeSpend(h, TWO_AGENTS);
-  const reader = await signedIn(h);
   const query = "from=2026-11-01&to=2026-11-21&status=success";
   const links = linksOf((await reader.get(`${SPEND}?${query}`)).text);
   assertEquals(
@@ -172,7 +169,7 @@ session.test("spend: periods link to their days, and the current one is marked",
   assertMatch(text, /aria-current="page"[^>]*>Oct</);
 });
 
-Harness.test("spend: a customer's cost in any month is three links from the overview, at any time of the year", async (h) => {
+session.test("spend: a customer's cost in any month is three links from the overview, at any time of the year", async ({ h, reader }) => {
   const months = ["2025-10", "2025-12", "2026-01", "2026-10", "2026-11"];
   await storeSpend(
     h,
@@ -184,7 +181,6 @@ Harness.test("spend: a customer's cost in any month is three links from the over
       })
     ),
   );
-  const reader = await signedIn(h);
   const follow = async (path: string, name: string) => {
     const link = linksOf((await reader.get(path)).text).get(name);
     assert(link, `${name} on ${path}`);
@@ -220,12 +216,11 @@ Harness.test("spend: an invalid query is shown again with an error at its field"
   assertMatch(text, /value="a"[^>]* name="agent"/);
 });
 
-Harness.test("spend: the costliest of many groups are shown and the others aggregated, until all are requested", async (h) => {
+session.test("spend: the costliest of many groups are shown and the others aggregated, until all are requested", async ({ h, reader }) => {
   await storeSpend(
     h,
     Array.from({ length: 60 }, (_, n) => aContribution({ labels: { agent: `agent-${n}` } })),
   );
-  const reader = await signedIn(h);
   const some = await reader.get(SPEND);
   assertMatch(textOf(some.text), /10 more: show all \$10\.0000/);
   assert(!some.text.includes(">agent-9<"));
@@ -258,7 +253,7 @@ session.test("R27: models whose calls have no tokens are listed with what to do"
   assertMatch(await bannerOf(), /2 models have calls without a price or without token counts/);
 });
 
-Harness.test("spend.csv: has the same groups with exact amounts, escapes formulas, and splits models into two columns", async (h) => {
+session.test("spend.csv: has the same groups with exact amounts, escapes formulas, and splits models into two columns", async ({ h, reader }) => {
   await storeSpend(h, [
     aContribution({
       labels: { agent: "=cmd()" },
@@ -266,7 +261,6 @@ Harness.test("spend.csv: has the same groups with exact amounts, escapes formula
     }),
     aContribution({ labels: { agent: "b" }, models: [UNPRICED] }),
   ]);
-  const reader = await signedIn(h);
   const { headers, text } = await reader.get(`${SPEND}.csv`);
   assertMatch(headers.get("content-type") ?? "", /^text\/csv/);
   assertEquals(
@@ -285,10 +279,9 @@ Harness.test("spend.csv: has the same groups with exact amounts, escapes formula
   assertEquals((await reader.get(`${SPEND}.csv?to=never`)).status, 400);
 });
 
-Harness.test("spend: another team's runs are in no metric, group or export", async (h) => {
+session.test("spend: another team's runs are in no metric, group or export", async ({ h, reader }) => {
   await storeSpend(h, [aContribution({ labels: { agent: "theirs" } })], OTHER);
   await storeSpend(h, [aContribution({ labels: { agent: "ours" } })]);
-  const reader = await signedIn(h);
   for (const path of [SPEND, `${SPEND}.csv`, `${SPEND}?agent=theirs`]) {
     const { text } = await reader.get(path);
     assert(!/\$1\.0000.*theirs|>theirs<|^theirs/.test(text), path);
