@@ -93,7 +93,7 @@ operator.test("a form without fields is refused, and no handler throws", async (
   assert(!h.log.some((line) => line.includes('"failure"')));
 });
 
-operator.test("another team's resource is not found, with the same page as one that never existed", async (h) => {
+operator.test("another team's resource is on no page, and not found like one that never existed", async (h) => {
   const { key } = await h.addTeam("business");
   await h.post("/v1/runs", aRun(9, { agent: "theirs" }), { key });
   const created = (await h.post("/v1/keys", { kind: "api_key", name: "theirs" }, { key })).json;
@@ -139,6 +139,16 @@ operator.test("another team's resource is not found, with the same page as one t
     assertEquals(foreign.status, unknown.status, name);
     assertEquals(normalized(foreign.text), normalized(unknown.text), name);
   }
+  const owner = await signedIn(h, key);
+  let named = 0;
+  for (const { method, path, access } of guarded()) {
+    if (method !== "GET" || path.includes(":") || access.scope === null) continue;
+    for (const query of ["", "?q=their"]) {
+      assert(!(await reader.get(`${path}${query}`)).text.includes("theirs"), `${path}${query}`);
+      if ((await owner.get(`${path}${query}`)).text.includes("theirs")) named++;
+    }
+  }
+  assert(named > 20, `${named} pages of the other team name it`);
 });
 
 operator.test("a suspended team only sees that it is suspended", async (h) => {

@@ -81,12 +81,3 @@ session.test("entries are found by who made them and by what they change, on eve
   assertEquals(rowsOf((await reader.get(`${AUDIT}?who=${id}`)).text), [rule]);
   assertMatch(await reader.words(`${AUDIT}?what=silence`), /Nothing changed/);
 });
-
-Harness.test("each team reads its own log, with the scope that the API requires", async (h) => {
-  const { key, team } = await h.addTeam("team");
-  await h.post("/v1/keys", { kind: "api_key", name: "of the first team" });
-  const stranger = await signedIn(h, key);
-  assert(!(await stranger.get(AUDIT)).text.includes("of the first team"));
-  const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }, team));
-  assertEquals((await reader.get(AUDIT)).status, 403);
-});

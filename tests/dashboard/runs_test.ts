@@ -5,7 +5,6 @@ import { hrefsOf, type Reader, session, signedIn, textOf } from "../support/harn
 import { listedOn, RUNS, storeSome } from "../support/builders/dashboard_runs.ts";
 import { aRow, FakeRunList } from "../support/builders/exports.ts";
 import { Harness } from "../support/harness/harness.ts";
-import { operator, OPERATOR_KEY } from "../support/harness/operator.ts";
 import { ofInstance } from "../support/harness/test_kv.ts";
 
 /** Returns the text of a run's row. */
@@ -260,24 +259,3 @@ function half(h: Harness, { cookie }: Reader): [string, Record<string, string>][
     ["/v1/runs.csv", { Authorization: `Bearer ${h.key}` }],
   ];
 }
-
-operator.test("runs: a team sees only its own runs, and the operator none", async (h) => {
-  const other = await h.addTeam("team");
-  await h.post("/v1/heartbeats", aHeartbeat(1, { agent: "ours" }));
-  await h.post("/v1/heartbeats", aHeartbeat(2, { agent: "theirs" }), { key: other.key });
-  await h.worker.idle();
-  const key = await h.addKey({ kind: "api_key", scopes: ["read"] });
-  for (const [who, seen] of [[key, 1], [other.key, 2]] as const) {
-    const reader = await signedIn(h, who);
-    assertEquals(listedOn((await reader.get(RUNS)).text), [runId(seen)]);
-    assertEquals(listedOn((await reader.get(`${RUNS}?q=${runId(3 - seen)}`)).text), []);
-    const csv = (await reader.get(`${RUNS}.csv`)).text;
-    assert(csv.includes(runId(seen)) && !csv.includes(runId(3 - seen)));
-  }
-  const operator = await signedIn(h, OPERATOR_KEY);
-  for (const path of [RUNS, `${RUNS}.csv`, `${RUNS}?live=1`]) {
-    const { status, text } = await operator.get(path);
-    assertEquals(status, 403, path);
-    assert(!text.includes(runId(1)) && !text.includes(runId(2)));
-  }
-});

@@ -2,7 +2,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Harness } from "../support/harness/harness.ts";
 import { session, signedIn, textOf } from "../support/harness/dashboard.ts";
-import { OTHER } from "../support/builders/rate_cards.ts";
 import {
   aContribution,
   DOLLAR,
@@ -277,14 +276,4 @@ session.test("spend.csv: has the same groups with exact amounts, escapes formula
   const models = await reader.get(`${SPEND}.csv?group_by=model&agent=b`);
   assertMatch(models.text, /^provider,model,[^]*\r\nopenai,brand-new,,0,1,1,0,/);
   assertEquals((await reader.get(`${SPEND}.csv?to=never`)).status, 400);
-});
-
-session.test("spend: another team's runs are in no metric, group or export", async ({ h, reader }) => {
-  await storeSpend(h, [aContribution({ labels: { agent: "theirs" } })], OTHER);
-  await storeSpend(h, [aContribution({ labels: { agent: "ours" } })]);
-  for (const path of [SPEND, `${SPEND}.csv`, `${SPEND}?agent=theirs`]) {
-    const { text } = await reader.get(path);
-    assert(!/\$1\.0000.*theirs|>theirs<|^theirs/.test(text), path);
-  }
-  assertMatch(await reader.words(SPEND), /\$1\.0000 from .* ours 100%/);
 });

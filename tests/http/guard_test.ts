@@ -39,8 +39,7 @@ async function verdict(send: () => Promise<Answer>): Promise<string> {
   }
 }
 
-Deno.test("budgets (1): without any, every form of the question is allowed", async () => {
-  await using h = await Harness.open();
+Harness.test("budgets (1): without any, every form of the question is allowed", async (h) => {
   const all = { customer_ref: "acme", agent: "a", function: "f", environment: "prod" };
   for (const body of ["", "[]", " [ ] ", "{}", all, { unknown: 1, agent: null }]) {
     const { status, json } = await check(h, body);
@@ -68,8 +67,7 @@ Deno.test("budgets (1): without any, every form of the question is allowed", asy
   assertEquals((await h.get("/v1/guard/check?agent=a")).text, "allow\n");
 });
 
-Deno.test("budgets (2): are stored in versions, and a misspelt field is refused by name", async () => {
-  await using h = await Harness.open();
+Harness.test("budgets (2): are stored in versions, and a misspelt field is refused by name", async (h) => {
   const first = await put(h, "budgets/acme-month", ACME);
   assertEquals(first.status, 202, first.text);
   const { id, spend: spent, ...rest } = first.json;
@@ -110,8 +108,7 @@ Deno.test("budgets (2): are stored in versions, and a misspelt field is refused 
   assertEquals((await h.request("DELETE", "/v1/budgets/run")).status, 404);
 });
 
-Deno.test("budgets (3): a hard one blocks from its limit on, to the picodollar", async () => {
-  await using h = await Harness.open();
+Harness.test("budgets (3): a hard one blocks from its limit on, to the picodollar", async (h) => {
   await put(h, "budgets/acme-month", ACME);
   await spend(h, ["199.999999999999"]);
   const under = await check(h, { customer_ref: "acme" });
@@ -155,8 +152,7 @@ Deno.test("budgets (3): a hard one blocks from its limit on, to the picodollar",
   );
 });
 
-Deno.test("budgets (4): the spend is that of the spend page, also after repricing and a deletion", async () => {
-  await using h = await Harness.open();
+Harness.test("budgets (4): the spend is that of the spend page, also after repricing and a deletion", async (h) => {
   await put(h, "budgets/acme-month", ACME);
   await put(h, "budgets/each", { ...ACME, scope: { each: "customer" }, mode: "soft" });
   await spend(h, ["150.000000000001", "50"]);
@@ -201,8 +197,7 @@ Deno.test("budgets (4): the spend is that of the spend page, also after repricin
   );
 });
 
-Deno.test("guard: pauses block with their reason until their end, or until they are deleted", async () => {
-  await using h = await Harness.open();
+Harness.test("guard: pauses block with their reason until their end, or until they are deleted", async (h) => {
   const body = { agent: "nightly", reason: "Provider down", until: at(60_000) };
   for (
     const [sent, field] of [
@@ -239,8 +234,7 @@ Deno.test("guard: pauses block with their reason until their end, or until they 
   assertEquals((await check(h, {})).json.decision, "allow");
 });
 
-Deno.test("budgets (5): one of runs says block from the batch on that passes its limit", async () => {
-  await using h = await Harness.open();
+Harness.test("budgets (5): one of runs says block from the batch on that passes its limit", async (h) => {
   await put(h, "budgets/loop", { scope: {}, period: "run", limit_usd: 1, mode: "hard" });
   const { id } = (await h.get("/v1/budgets/loop")).json;
   await h.post("/v1/runs", aRun(1));
@@ -276,8 +270,7 @@ Deno.test("budgets (5): one of runs says block from the batch on that passes its
   assertMatch(await verdict(() => h.post("/v1/runs", aRun(3))), /^block;/);
 });
 
-Deno.test("guard: acknowledgements show the worst budget; ping tokens only the spend of their agent", async () => {
-  await using h = await Harness.open();
+Harness.test("guard: acknowledgements show the worst budget; ping tokens only the spend of their agent", async (h) => {
   await put(h, "budgets/acme-month", { ...ACME, mode: "soft", limit_usd: 10 });
   await put(h, "budgets/observed", { ...ACME, mode: "observe", limit_usd: 1 });
   await spend(h, ["8.0009"]);
@@ -299,8 +292,7 @@ Deno.test("guard: acknowledgements show the worst budget; ping tokens only the s
   assertEquals((await check(h, {}, token)).status, 401);
 });
 
-Deno.test("budgets (9): periods roll over at midnight, on Monday and on the first of the month", async () => {
-  await using h = await Harness.open();
+Harness.test("budgets (9): periods roll over at midnight, on Monday and on the first of the month", async (h) => {
   for (const period of ["day", "week", "month"]) {
     await put(h, `budgets/${period}`, { scope: {}, period, limit_usd: 5, mode: "hard" });
   }
@@ -343,8 +335,7 @@ Deno.test("budgets (8): the guard answers while the rate of ingest is used up", 
   assertMatch(headers.get("ratelimit-policy") ?? "", /^"guard";/);
 });
 
-Deno.test("guard: what is not counted yet was acknowledged after stale_as_of", async () => {
-  await using h = await Harness.open();
+Harness.test("guard: what is not counted yet was acknowledged after stale_as_of", async (h) => {
   // Marks of calls that are not counted have the time of the process.
   h.nowMs = Date.now() + 60_000;
   await put(h, "budgets/all", { scope: {}, period: "month", limit_usd: 9 });
@@ -373,8 +364,7 @@ Deno.test("guard: 503 after 500 ms without an answer of the store", async () => 
   assertEquals(performance.now() - startMs >= 450, true);
 });
 
-Deno.test("guard: monitors name what blocks their agent; a deleted customer keeps its budget alone", async () => {
-  await using h = await Harness.open();
+Harness.test("guard: monitors name what blocks their agent; a deleted customer keeps its budget alone", async (h) => {
   for (const agent of ["nightly", "other"]) {
     await h.post("/v1/heartbeats", { agent });
     const body = { schedule: { every_seconds: 86_400 } };

@@ -7,12 +7,15 @@ import { eventId, runId, scoreId } from "../support/builders/requests.ts";
 import { judged, ModelServer } from "../support/fakes/model_server.ts";
 import { answer, HANG_UP } from "../support/fakes/receiver.ts";
 import type { Harness } from "../support/harness/harness.ts";
+import { fixture } from "../support/harness/fixture.ts";
 import { follow } from "../support/harness/live.ts";
 import { BODY, JudgeHarness } from "../support/harness/judges.ts";
 import { OPERATOR_KEY } from "../support/harness/operator.ts";
 
-Deno.test("judges: a run gets a result, a score, and the cost as a child in the ledger", async () => {
-  await using j = await JudgeHarness.open();
+const judge = { test: fixture(() => JudgeHarness.open()) };
+const disabled = { test: fixture(() => JudgeHarness.open({ enabled: false })) };
+
+judge.test("judges: a run gets a result, a score, and the cost as a child in the ledger", async (j) => {
   const id = await j.run();
   assertEquals(j.server.requests.length, 1);
   const record = await j.read(`/v1/runs/${id}`);
@@ -57,8 +60,7 @@ async function resultOf(j: JudgeHarness, id: string): Promise<string> {
   return [state, reason, attempts, cost_usd].join(" ");
 }
 
-Deno.test("judges: an unknown connection, an unpriced model, a URL and a key are refused", async () => {
-  await using j = await JudgeHarness.open();
+judge.test("judges: an unknown connection, an unpriced model, a URL and a key are refused", async (j) => {
   const wrong = [
     [{ connection: "other" }, "connection"],
     [{ model: "unpriced-model" }, "model"],
@@ -73,8 +75,7 @@ Deno.test("judges: an unknown connection, an unpriced model, a URL and a key are
   }
 });
 
-Deno.test("judges: a redirect is not followed, and costs nothing", async () => {
-  await using j = await JudgeHarness.open();
+judge.test("judges: a redirect is not followed, and costs nothing", async (j) => {
   await using target = new ModelServer();
   j.server.behavior = answer(302, { location: `http://127.0.0.1:${target.receiver.port}/v1` });
   assertEquals(await resultOf(j, await j.run()), "failed http_302 1 0");
@@ -101,8 +102,7 @@ Deno.test("judges: new prices send nothing, and a late event that changes the te
   assertEquals(runs.map(({ cost_usd }: { cost_usd: number }) => cost_usd), [0.00012, 0.00012]);
 });
 
-Deno.test("judges: a run without the output that the rubric names is skipped without a call", async () => {
-  await using j = await JudgeHarness.open();
+judge.test("judges: a run without the output that the rubric names is skipped without a call", async (j) => {
   assertEquals(await resultOf(j, await j.run(null)), "skipped no_output 0 0");
   assertEquals(j.server.requests.length, 0);
 });
@@ -133,8 +133,7 @@ Deno.test("judges: over its cap a run is skipped, and a new day judges again", a
   assertEquals(j.server.requests.length, 2);
 });
 
-Deno.test("judges: a lost answer costs its hold, and is tried again", async () => {
-  await using j = await JudgeHarness.open();
+judge.test("judges: a lost answer costs its hold, and is tried again", async (j) => {
   j.server.behavior = HANG_UP;
   const id = await j.run();
   const { spent_usd } = await j.read("/v1/judges/helpful");
@@ -150,8 +149,7 @@ Deno.test("judges: a lost answer costs its hold, and is tried again", async () =
   assertEquals((await j.read("/v1/judges/helpful")).spent_usd, result.cost_usd);
 });
 
-Deno.test("judges: an answer that cannot be used is asked for again with our words alone", async () => {
-  await using j = await JudgeHarness.open();
+judge.test("judges: an answer that cannot be used is asked for again with our words alone", async (j) => {
   j.server.behavior = answer(200, {}, completion("MARKER is 7"));
   const id = await j.run();
   assertEquals((await resultOf(j, id)).split(" ").slice(0, 3), ["failed", "bad_json", "2"]);
@@ -161,8 +159,7 @@ Deno.test("judges: an answer that cannot be used is asked for again with our wor
   assert(!JSON.stringify(again).includes("MARKER"));
 });
 
-Deno.test("judges: a wrong key blocks the judge, one job probes, and a change unblocks it", async () => {
-  await using j = await JudgeHarness.open();
+judge.test("judges: a wrong key blocks the judge, one job probes, and a change unblocks it", async (j) => {
   const error = JSON.stringify({ error: { message: "sk-secret", code: "invalid_api_key" } });
   j.server.behavior = answer(401, {}, error);
   const id = await j.run();
@@ -213,8 +210,7 @@ Deno.test("judges: a connection that is lacking makes jobs wait, is logged once,
   ) assert(text.includes(`runledger_${sample}\n`), sample);
 });
 
-Deno.test("judges: a check on the score fails the run and raises an incident", async () => {
-  await using j = await JudgeHarness.open();
+judge.test("judges: a check on the score fails the run and raises an incident", async (j) => {
   await j.put("/v1/checks/helpful", { expression: 'scores["judge:helpful"] >= 0.7' });
   const params = { checks: ["helpful"] };
   await j.put("/v1/rules/helpful", { kind: "check_failed", params, group_by: "agent" });
@@ -225,8 +221,7 @@ Deno.test("judges: a check on the score fails the run and raises an incident", a
   assertEquals(record.incidents.length, 1);
 });
 
-Deno.test("judges: a live stream says that a run was judged, once, and no score of a client does", async () => {
-  await using j = await JudgeHarness.open();
+judge.test("judges: a live stream says that a run was judged, once, and no score of a client does", async (j) => {
   await using listener = await follow(j.h, { query: "?agent=bot" });
   const id = await j.run();
   const score = { id: scoreId(1), name: "judge:helpful", value: 1, source: "judge" };
@@ -246,8 +241,7 @@ Deno.test("judges: a live stream says that a run was judged, once, and no score 
   assertEquals([next?.event, next?.data.id], ["run.opened", other]);
 });
 
-Deno.test("judges: wait=judged answers with the result, wait=final before it", async () => {
-  await using j = await JudgeHarness.open();
+judge.test("judges: wait=judged answers with the result, wait=final before it", async (j) => {
   const asked = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
   j.server.behavior = async (connection, request) => {
@@ -267,8 +261,7 @@ Deno.test("judges: wait=judged answers with the result, wait=final before it", a
   await run;
 });
 
-Deno.test("judges: a run that is deleted takes its result along, and its cost stays", async () => {
-  await using j = await JudgeHarness.open();
+judge.test("judges: a run that is deleted takes its result along, and its cost stays", async (j) => {
   const id = await j.run();
   assertEquals((await j.h.request("DELETE", `/v1/runs/${id}`)).status, 200);
   await j.work();
@@ -278,8 +271,7 @@ Deno.test("judges: a run that is deleted takes its result along, and its cost st
   assertEquals((await verifyStore(j.h.store)).differences, []);
 });
 
-Deno.test("judges: a run that is deleted during its call pays for it, and gets no result", async () => {
-  await using j = await JudgeHarness.open();
+judge.test("judges: a run that is deleted during its call pays for it, and gets no result", async (j) => {
   j.server.behavior = async (connection, request) => {
     await j.h.request("DELETE", `/v1/runs/${runId(1)}`);
     await judged(5)(connection, request);
@@ -291,8 +283,7 @@ Deno.test("judges: a run that is deleted during its call pays for it, and gets n
   assertEquals(child.cost_usd, 0.00012);
 });
 
-Deno.test("judges: a process that ends during a call loses its answer, and counts its cost", async () => {
-  await using j = await JudgeHarness.open();
+judge.test("judges: a process that ends during a call loses its answer, and counts its cost", async (j) => {
   j.dies = true;
   const id = await j.run();
   j.dies = false;
@@ -327,8 +318,7 @@ async function paid(j: JudgeHarness, slug = "helpful"): Promise<number[]> {
   return runs.map(({ cost_usd }: { cost_usd: number }) => cost_usd);
 }
 
-Deno.test("try: an estimate calls nobody; a trial pays, and leaves the runs as they are", async () => {
-  await using j = await JudgeHarness.open({ enabled: false });
+disabled.test("try: an estimate calls nobody; a trial pays, and leaves the runs as they are", async (j) => {
   const [first, second] = [await j.run(), await j.run()];
   await j.run(null);
   const estimate = await tryJudge(j, { estimate: true });
@@ -368,8 +358,7 @@ Deno.test("try: the cap of the stored judge holds, also for a judge that asks fo
   assertEquals(await paid(j, "other"), [other.json.cost_usd]);
 });
 
-Deno.test("try: a refused, a lost and a useless answer are shown and never repeated", async () => {
-  await using j = await JudgeHarness.open({ enabled: false });
+disabled.test("try: a refused, a lost and a useless answer are shown and never repeated", async (j) => {
   await j.run();
   const cases = [
     [answer(401), "failed http_401", 1],
@@ -389,8 +378,7 @@ Deno.test("try: a refused, a lost and a useless answer are shown and never repea
   assertEquals((await j.read("/v1/judges/helpful")).spent_usd, sum(await paid(j)));
 });
 
-Deno.test("try: a process that ends during a call pays for it once", async () => {
-  await using j = await JudgeHarness.open({ enabled: false });
+disabled.test("try: a process that ends during a call pays for it once", async (j) => {
   await j.run();
   j.dies = true;
   const body = { judge: { ...BODY, slug: "helpful" } };

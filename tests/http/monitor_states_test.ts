@@ -1,6 +1,7 @@
 /** States of monitors as the API shows them: late, down, up again, and paused. */
 import { assertEquals } from "@std/assert";
 import { at } from "../support/builders/requests.ts";
+import { fixture } from "../support/harness/fixture.ts";
 import { Harness, NOON, oneInstance } from "../support/harness/harness.ts";
 import { ofInstance } from "../support/harness/test_kv.ts";
 
@@ -34,44 +35,42 @@ async function stateOf(h: Harness): Promise<unknown[]> {
   return [state, Date.parse(since) - NOON, failing, Date.parse(expected_at) - NOON];
 }
 
-ofInstance(
-  "a monitor is late and down at its deadlines, and up again with the next success",
-  async () => {
-    await using h = await openMonitored();
-    assertEquals(await stateOf(h), ["up", 0, 0, 300_000]);
-    await advance(h, 299);
-    assertEquals((await stateOf(h))[0], "up");
-    await advance(h, 300);
-    assertEquals(await stateOf(h), ["late", 300_000, 0, 300_000]);
-    await advance(h, 420);
-    assertEquals((await stateOf(h)).slice(0, 2), ["down", 420_000]);
-    const { monitors } = (await h.get("/v1/monitors?state=down")).json;
-    assertEquals(monitors.map(({ agent }: { agent: string }) => agent), ["nightly"]);
-    const metrics = (await h.get("/metrics")).text;
-    assertEquals(
-      /^runledger_monitor_up.*$/m.exec(metrics)?.[0],
-      'runledger_monitor_up{agent="nightly"} 0',
-    );
-    h.nowMs = NOON + 500_000;
-    await h.post("/v1/heartbeats", { agent: "nightly" });
-    assertEquals(await stateOf(h), ["up", 500_000, 0, 800_000]);
-    const { flips } = (await h.get("/v1/agents/nightly/flips")).json;
-    assertEquals(
-      flips.map((flip: Record<string, string>) => [flip.at, flip.from, flip.to, flip.reason]),
-      [
-        [at(500_000), "down", "up", "recovered"],
-        [at(420_000), "late", "down", "missed"],
-        [at(300_000), "up", "late", "expected"],
-        [at(), null, "up", "created"],
-      ],
-    );
-    h.nowMs = NOON + 600_000;
-    assertEquals((await h.get(PATH)).json.uptime_30d, 0.8666);
-  },
-);
+const monitored = { test: fixture(openMonitored) };
+const monitoredAlone = { test: fixture(openMonitored, ofInstance) };
 
-Deno.test("the monitor of an archived agent is paused until the agent is restored", async () => {
-  await using h = await openMonitored();
+monitoredAlone.test("a monitor is late and down at its deadlines, and up again with the next success", async (h) => {
+  assertEquals(await stateOf(h), ["up", 0, 0, 300_000]);
+  await advance(h, 299);
+  assertEquals((await stateOf(h))[0], "up");
+  await advance(h, 300);
+  assertEquals(await stateOf(h), ["late", 300_000, 0, 300_000]);
+  await advance(h, 420);
+  assertEquals((await stateOf(h)).slice(0, 2), ["down", 420_000]);
+  const { monitors } = (await h.get("/v1/monitors?state=down")).json;
+  assertEquals(monitors.map(({ agent }: { agent: string }) => agent), ["nightly"]);
+  const metrics = (await h.get("/metrics")).text;
+  assertEquals(
+    /^runledger_monitor_up.*$/m.exec(metrics)?.[0],
+    'runledger_monitor_up{agent="nightly"} 0',
+  );
+  h.nowMs = NOON + 500_000;
+  await h.post("/v1/heartbeats", { agent: "nightly" });
+  assertEquals(await stateOf(h), ["up", 500_000, 0, 800_000]);
+  const { flips } = (await h.get("/v1/agents/nightly/flips")).json;
+  assertEquals(
+    flips.map((flip: Record<string, string>) => [flip.at, flip.from, flip.to, flip.reason]),
+    [
+      [at(500_000), "down", "up", "recovered"],
+      [at(420_000), "late", "down", "missed"],
+      [at(300_000), "up", "late", "expected"],
+      [at(), null, "up", "created"],
+    ],
+  );
+  h.nowMs = NOON + 600_000;
+  assertEquals((await h.get(PATH)).json.uptime_30d, 0.8666);
+});
+
+monitored.test("the monitor of an archived agent is paused until the agent is restored", async (h) => {
   const archive = (archived: boolean) =>
     h.request("PATCH", "/v1/agents/nightly", { body: { archived } });
   await archive(true);
@@ -85,8 +84,7 @@ Deno.test("the monitor of an archived agent is paused until the agent is restore
   assertEquals((await h.get(PATH)).json.state, "up");
 });
 
-Deno.test("pause and resume: an empty body, an end, sticky, repeats, and their flips", async () => {
-  await using h = await openMonitored();
+monitored.test("pause and resume: an empty body, an end, sticky, repeats, and their flips", async (h) => {
   h.nowMs += 1_000;
   const paused = await h.request("POST", `${PATH}/pause`);
   assertEquals(paused.status, 200, paused.text);
@@ -120,8 +118,7 @@ Deno.test("pause and resume: an empty body, an end, sticky, repeats, and their f
   ]);
 });
 
-Deno.test("flips: pages and bounds", async () => {
-  await using h = await openMonitored();
+monitored.test("flips: pages and bounds", async (h) => {
   for (const action of ["/pause", "/resume", "/pause", "/resume"]) {
     h.nowMs += 1_000;
     await h.request("POST", PATH + action);

@@ -81,6 +81,17 @@ async function assertIntact(h: Harness): Promise<void> {
   assertEquals(await strayRows(h.store), []);
 }
 
+/** Declares tests of a service that is intact at the end. */
+const otlp = {
+  test(name: string, body: (h: Harness) => Promise<void>) {
+    Deno.test(name, async () => {
+      await using h = await open();
+      await body(h);
+      await assertIntact(h);
+    });
+  },
+};
+
 /** Reads a path; a service that did not reach its store in time is asked again. */
 async function readJson(h: Harness, path: string): Promise<Answer["json"]> {
   const { status, json } = await until(async () => {
@@ -132,8 +143,7 @@ async function assertRuns(h: Harness, { runs, total }: ExpectedExport): Promise<
   });
 }
 
-Deno.test("each recorded export becomes its runs, with each call priced once, sent twice too", async () => {
-  await using h = await open();
+otlp.test("each recorded export becomes its runs, with each call priced once, sent twice too", async (h) => {
   const all = await recordedExports();
   for (const sent of all) {
     const { status, text, headers } = await send(h, sent);
@@ -146,7 +156,6 @@ Deno.test("each recorded export becomes its runs, with each call priced once, se
   }
   await becomeSilent(h);
   for (const { expected } of all) await assertRuns(h, expected);
-  await assertIntact(h);
 });
 
 interface JsonOfResource {
@@ -265,8 +274,7 @@ ofFile(
   },
 );
 
-Deno.test("repricing changes what is counted, and keeps twins out of the cost", async () => {
-  await using h = await open();
+otlp.test("repricing changes what is counted, and keeps twins out of the cost", async (h) => {
   const sent = await recordedExport("py-traceloop");
   await send(h, sent);
   await h.worker.idle();
@@ -290,11 +298,9 @@ Deno.test("repricing changes what is counted, and keeps twins out of the cost", 
   const after = (await h.get(path)).json;
   assert(after.cost_usd > 10 * before.cost_usd);
   await assertRuns(h, sent.expected);
-  await assertIntact(h);
 });
 
-Deno.test("a trace without a closed root is open until it is silent, and a later span reopens it", async () => {
-  await using h = await open();
+otlp.test("a trace without a closed root is open until it is silent, and a later span reopens it", async (h) => {
   const sent = await recordedExport("py-official");
   const [first, second] = bodiesOfOne(await recordedExport("py-openlit")).slice(7);
   const trace = (await recordedExport("py-openlit")).expected.runs[0]?.trace;
@@ -310,7 +316,6 @@ Deno.test("a trace without a closed root is open until it is silent, and a later
   assertEquals(await state(), ["lit-demo", "running", null, false]);
   await becomeSilent(h);
   assertEquals(await state(), ["lit-demo", "success", "idle", false]);
-  await assertIntact(h);
 });
 
 /** A request in JSON with spans of one resource and instrumentation. */
@@ -354,8 +359,7 @@ function aSpan(n: number, fields: JsonFields = {}): JsonFields {
 
 const RUN = "run_eu_0af7651916cd43dd8448eb211c80319c";
 
-Deno.test("an empty request is a success, and other media types are refused in JSON", async () => {
-  await using h = await open();
+otlp.test("an empty request is a success, and other media types are refused in JSON", async (h) => {
   const post = (type: string, body: string | Uint8Array) =>
     h.post("/v1/traces", body, { headers: { "Content-Type": type } });
   const empty = await post("application/x-protobuf", new Uint8Array());
@@ -373,8 +377,7 @@ Deno.test("an empty request is a success, and other media types are refused in J
   assertEquals(await h.usage(), 0);
 });
 
-Deno.test("a bad id among ten is rejected alone, and only what is stored counts", async () => {
-  await using h = await open();
+otlp.test("a bad id among ten is rejected alone, and only what is stored counts", async (h) => {
   const spans = Array.from({ length: 10 }, (_, n) => aSpan(n + 1, n === 4 ? { spanId: "0" } : {}));
   for (const used of [9, 9]) {
     const { status, json } = await send(h, jsonBody(spans));
@@ -383,19 +386,16 @@ Deno.test("a bad id among ten is rejected alone, and only what is stored counts"
   }
   const logs = await send(h, jsonBody(spans.map((span) => ({ ...span, traceId: "" }))));
   assertEquals([logs.status, logs.json.code], [400, 3]);
-  await assertIntact(h);
 });
 
-Deno.test("539 spans of web requests make no run and count nothing", async () => {
-  await using h = await open();
+otlp.test("539 spans of web requests make no run and count nothing", async (h) => {
   const spans = Array.from({ length: 539 }, (_, n) => aSpan(n + 1, { attributes: {} }));
   const { status, headers } = await send(h, jsonBody(spans));
   assertEquals([status, headers.get("runledger-dropped")], [200, "spans=539"]);
   assertEquals([await h.usage(), (await h.get(`/v1/runs/${RUN}`)).status], [0, 404]);
 });
 
-Deno.test("a run of 500 spans in one request is stored whole", async () => {
-  await using h = await open();
+otlp.test("a run of 500 spans in one request is stored whole", async (h) => {
   const spans = Array.from({ length: 500 }, (_, n) =>
     aSpan(
       n + 1,
@@ -417,11 +417,9 @@ Deno.test("a run of 500 spans in one request is stored whole", async () => {
   const run = (await h.getFinal(`/v1/runs/${RUN}`)).json;
   assertEquals([run.usage.events, run.usage.llm_calls, run.status], [500, 500, "success"]);
   assertEquals(await h.usage(), 500);
-  await assertIntact(h);
 });
 
-Deno.test("compressed bodies are inflated within their limit", async () => {
-  await using h = await open();
+otlp.test("compressed bodies are inflated within their limit", async (h) => {
   const gzip = async (bytes: Uint8Array<ArrayBuffer>) =>
     await new Response(new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip")))
       .bytes();
@@ -448,8 +446,7 @@ Deno.test("compressed bodies are inflated within their limit", async () => {
   assertEquals((await send(h, large)).status, 413);
 });
 
-Deno.test("credentials as exporters send them work here, and only here", async () => {
-  await using h = await open();
+otlp.test("credentials as exporters send them work here, and only here", async (h) => {
   const token = await h.addKey({ kind: "ping_token", agent: "a" });
   const { key } = h;
   const accepted = [
@@ -477,8 +474,7 @@ Deno.test("credentials as exporters send them work here, and only here", async (
   assertEquals((await send(h, body, { key: null })).status, 401);
 });
 
-Deno.test("other paths take traces too, and logs and metrics are answered and not stored", async () => {
-  await using h = await open();
+otlp.test("other paths take traces too, and logs and metrics are answered and not stored", async (h) => {
   const { contentType, body } = jsonBody([aSpan(1)]);
   const headers = { "Content-Type": contentType };
   for (const prefix of ["/api/public/otel/v1", "/otel/v1"]) {
@@ -493,8 +489,7 @@ Deno.test("other paths take traces too, and logs and metrics are answered and no
   assertEquals((await h.get("/v1/traces")).status, 405);
 });
 
-Deno.test("spans attached to a run add events to it, and calls of the run win over its trace", async () => {
-  await using h = await open();
+otlp.test("spans attached to a run add events to it, and calls of the run win over its trace", async (h) => {
   const other = "run_eu_11111111111111111111111111111111";
   const opening = { id: other, agent: "job", started_at: new Date(NOON).toISOString() };
   assertEquals((await h.post("/v1/runs", opening)).status, 202);
@@ -511,11 +506,9 @@ Deno.test("spans attached to a run add events to it, and calls of the run win ov
   assertEquals((await h.post(`/v1/runs/${RUN}/finish`, finish)).status, 202);
   const finished = (await h.getFinal(`/v1/runs/${RUN}`)).json;
   assertEquals([finished.status, finished.closed_by], ["failed", "finish"]);
-  await assertIntact(h);
 });
 
-Deno.test("beyond the limit of agents a trace is stored without its agent, and shows it", async () => {
-  await using h = await open();
+otlp.test("beyond the limit of agents a trace is stored without its agent, and shows it", async (h) => {
   const { key } = await h.addTeam("free");
   let n = 0;
   let run: Answer["json"] = null;
@@ -531,11 +524,9 @@ Deno.test("beyond the limit of agents a trace is stored without its agent, and s
   } while (run.agent !== null && n < 1_000);
   assert(n > 1 && n < 1_000);
   assertEquals([run.agent, run.status, run.flags.includes("agent_cap")], [null, "success", true]);
-  await assertIntact(h);
 });
 
-Deno.test("content stays out with the header, and spans of a deleted run are rejected", async () => {
-  await using h = await open();
+otlp.test("content stays out with the header, and spans of a deleted run are rejected", async (h) => {
   const marker = "MARKER-7f3a";
   const attributes = {
     "gen_ai.operation.name": "chat",
@@ -555,11 +546,9 @@ Deno.test("content stays out with the header, and spans of a deleted run are rej
   await h.work.idle();
   const late = await send(h, jsonBody([aSpan(2)]));
   assertEquals([late.status, late.json.partialSuccess.rejectedSpans], [200, "1"]);
-  await assertIntact(h);
 });
 
-Deno.test("goal, output and error are read from the spans, also by lists and checks, and expire", async () => {
-  await using h = await open();
+otlp.test("goal, output and error are read from the spans, also by lists and checks, and expire", async (h) => {
   const check = { expression: 'goal == "a table" && output.table == 4' };
   assertEquals((await h.request("PUT", "/v1/checks/table", { body: check })).status, 202);
   const root = aSpan(1, {
