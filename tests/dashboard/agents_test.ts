@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, runId } from "../support/builders/requests.ts";
 import { hrefsOf, session, signedIn, textOf, walk } from "../support/harness/dashboard.ts";
-import { freeTeam, Harness } from "../support/harness/harness.ts";
+import { Harness } from "../support/harness/harness.ts";
 import { aContribution, DOLLAR, storeSpend } from "../support/builders/spend.ts";
 
 const AGENTS = "/dashboard/agents";
@@ -232,17 +232,6 @@ session.test("a refused agent form is shown as typed with an error at its field,
   assertMatch(spaced.text, /aria-describedby="name-problem name-hint" aria-invalid="true"/);
   assertEquals((await reader.send(`${AGENTS}/none`, { name: "x" })).status, 404);
   assertEquals(await h.dump(), before);
-});
-
-freeTeam.test("restoring an agent beyond the plan's limit is refused on the form", async (h) => {
-  await sendAll(h, "old", ["ok"]);
-  await h.request("PATCH", "/v1/agents/old", { body: { archived: true } });
-  for (let n = 0; n < 10; n++) await sendAll(h, `a${n}`, ["ok"], 10 + n);
-  const { status, text } = await (await signedIn(h)).send(`${AGENTS}/old`, { name: "back" });
-  assertEquals(status, 403);
-  assertMatch(textOf(text), /The agent is archived and cannot be restored/);
-  assertMatch(text, /value="back"/);
-  assertEquals((await h.get("/v1/agents/old")).json.archived, true);
 });
 
 session.test("an agent's page lists its ping tokens, with links to rotate and revoke each", async ({ h, reader }) => {

@@ -33,17 +33,6 @@ session.test("a key created by the form works with the chosen scopes, and its se
   }
 });
 
-session.test("several scopes are all stored, and the audit log names the creator of the key", async ({ h, reader }) => {
-  h.nowMs++;
-  const scopes = ["ingest", "admin"].map((scope): [string, string] => ["scopes", scope]);
-  const { status } = await reader.send(KEYS, [["kind", "api_key"], ["name", "w"], ...scopes]);
-  assertEquals(status, 201);
-  const keys = await keysOf(h);
-  assertEquals(keys.get("w").scopes, ["ingest", "admin"]);
-  const [entry] = (await h.get("/v1/audit")).json.entries;
-  assertEquals([entry.action, entry.actor.id], ["credential.created", keys.get("first key").id]);
-});
-
 session.test("a ping token is shown with a line for the crontab, and that line's ping is counted", async ({ h, reader }) => {
   assertMatch(
     (await reader.get(`${KEYS}/new?kind=ping_token&agent=nightly`)).text,

@@ -121,9 +121,3 @@ Harness.test("a response that is the same for everyone is compressed once, not p
   }
   assert(gzip < 1.5 * plain, `${gzip} ms compressed, ${plain} ms plain`);
 });
-
-withRun.test("HEAD returns the headers of the read, without its body", async (h) => {
-  const head = await wire(h, `/v1/runs/${RUN}`, { "Accept-Encoding": "gzip" }, { method: "HEAD" });
-  assertEquals([head.status, head.headers["content-encoding"]], [200, "gzip"]);
-  assertEquals(head.bytes.length, 0);
-});

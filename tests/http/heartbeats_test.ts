@@ -129,22 +129,6 @@ for (const { name, fields, skew } of SKEWS) {
   });
 }
 
-Harness.test("decision 24: a heartbeat retry without started_at is a replay of the first", async (h) => {
-  const first = await h.post("/v1/heartbeats", aHeartbeat(1));
-  assertEquals(first.headers.get("idempotent-replayed"), null);
-  const stored = await h.dump();
-  h.nowMs += 3_600_000;
-  for (
-    const fields of [{}, { started_at: at() }, { status: "fail", cost_usd: 9, duration_ms: 9 }]
-  ) {
-    const again = await h.post("/v1/heartbeats", aHeartbeat(1, fields));
-    assertEquals([again.status, again.text], [200, first.text]);
-    assertEquals(again.headers.get("idempotent-replayed"), "true");
-  }
-  assertEquals(await h.dump(), stored);
-  assertEquals(await h.usage(), 1);
-});
-
 const HOURS_3_MS = 3 * 3_600_000;
 
 async function runOf(h: Harness, n: number): Promise<Answer["json"]> {
@@ -285,16 +269,6 @@ Harness.test("decision 25: the close's fields win, field by field", async (h) =>
   assertEquals([run.cost_usd, input_tokens, output_tokens, cached_input_tokens], [0, 0, 20, 5]);
   assertEquals([run.customer_id, run.feature, run.output], ["c-1", "f-2", { from: "close" }]);
   assertEquals([run.metadata.stage, run.metadata.job], ["close", "a"]);
-});
-
-Harness.test("decision 25: fields absent from the close keep the start's values", async (h) => {
-  const metadata = { job: "a" };
-  await beat(h, { status: "start", cost_usd: 1.5, input_tokens: 10, metadata, feature: "f" });
-  const closed = await beat(h, { cost_usd: null, metadata: null });
-  assertEquals([closed.status, closed.json.cost_usd], [202, 1.5]);
-  const run = await recordOf(h);
-  assertEquals([run.cost_usd, run.usage.input_tokens], [1.5, 10]);
-  assertEquals([run.metadata, run.feature], [metadata, "f"]);
 });
 
 Harness.test("decision 26: after the close nothing reopens it and no other close changes it", async (h) => {

@@ -87,16 +87,6 @@ Harness.test("only health checks are answered without a Host", async (h) => {
   assertEquals(wrong?.status, 400);
 });
 
-Harness.test("x-gzip is accepted as a content encoding, and a refusal of another lists the supported ones", async (h) => {
-  const packed = new Blob([JSON.stringify(aRun(1))]).stream()
-    .pipeThrough(new CompressionStream("gzip"));
-  const body = await new Response(packed).bytes();
-  const coded = (coding: string) => ({ headers: { "Content-Encoding": coding } });
-  assertEquals((await h.post("/v1/runs", body, coded("X-Gzip"))).status, 202);
-  const { status, headers } = await h.post("/v1/runs", body, coded("br"));
-  assertEquals([status, headers.get("accept-encoding")], [415, "gzip"]);
-});
-
 Deno.test("a body that misses its deadline closes its connection, and says so once", async () => {
   using bodyDeadlines = new Deadlines(50, TIMERS);
   await using h = await Harness.open({ deps: { bodyDeadlines } });

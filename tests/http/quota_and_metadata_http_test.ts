@@ -58,13 +58,6 @@ Harness.test("decision 7: every other method is 405 with Allow on each path", as
   assertEquals(await h.dump(), before);
 });
 
-Harness.test("decision 43: HEAD on ping is a ping, with X-Run-Id and no body", async (h) => {
-  const response = await h.request("HEAD", "/v1/ping?agent=cron&status=fail");
-  assertEquals([response.status, response.text, await h.usage()], [200, "", 1]);
-  const run = (await h.get(`/v1/runs/${response.headers.get("x-run-id")}`)).json;
-  assertEquals([run.agent, run.status], ["cron", "failed"]);
-});
-
 /** Every call that may be answered with Retry-After. */
 const CALLS: readonly (readonly [name: string, send: (h: Harness) => Promise<Answer>])[] = [
   ["POST /v1/runs", (h) => h.post("/v1/runs", aRun(1))],
