@@ -220,20 +220,6 @@ session.test("the agent form changes name, notes and archive as the API does, an
   assertEquals([cleared.name, cleared.notes, cleared.archived], ["a", null, false]);
 });
 
-session.test("a refused agent form is shown as typed with an error at its field, and changes nothing", async ({ h, reader }) => {
-  await sendAll(h, "a", ["ok"]);
-  const before = await h.dump();
-  const long = await reader.send(`${AGENTS}/a`, { name: "ok", notes: "x".repeat(2_001) });
-  assertEquals(long.status, 400);
-  assertMatch(long.text, /id="notes-problem"/);
-  assertMatch(long.text, /name="name"[^>]*>|value="ok"/);
-  assert(long.text.includes("x".repeat(2_001)));
-  const spaced = await reader.send(`${AGENTS}/a`, { name: " a" });
-  assertMatch(spaced.text, /aria-describedby="name-problem name-hint" aria-invalid="true"/);
-  assertEquals((await reader.send(`${AGENTS}/none`, { name: "x" })).status, 404);
-  assertEquals(await h.dump(), before);
-});
-
 session.test("an agent's page lists its ping tokens, with links to rotate and revoke each", async ({ h, reader }) => {
   await sendAll(h, "a", ["ok"]);
   await h.addKey({ kind: "ping_token", agent: "a" });

@@ -49,29 +49,6 @@ for (const type of CHANNEL_TYPES) {
   });
 }
 
-session.test("channels: what is wrong is said at its field, and no other channel is replaced", async ({ reader }) => {
-  const { text: form } = await reader.get("/dashboard/alerts/channels/new/channel?type=webhook");
-  const fields = fieldsOf(form, CHANNELS);
-  for (
-    const [field, changes] of [
-      ["slug", { slug: "" }],
-      ["url", { url: "not an address" }],
-      ["url", { url: "http://127.0.0.1/" }],
-      ["headers", { headers: "Host: other" }],
-    ] as const
-  ) {
-    const { status, text } = await reader.send(
-      CHANNELS,
-      changed(fields, { slug: "ops", url: URL, ...changes }),
-    );
-    assertEquals(status, 400, textOf(text));
-    assertMatch(text, new RegExp(`id="${field}-problem" class="wrong"`));
-  }
-  const filled = changed(fields, { slug: "ops", url: URL });
-  assertEquals((await reader.send(CHANNELS, filled)).status, 201);
-  assertEquals((await reader.send(CHANNELS, filled)).status, 409);
-});
-
 Deno.test("R28: without a mail server the form of a mail channel names the setting", async () => {
   await using h = await Harness.open({ mailer: null });
   const reader = await signedIn(h);

@@ -81,39 +81,6 @@ session.test("rules: a default rule is marked, changed, disabled and deleted", a
   assertEquals((await h.get("/v1/rules/failures")).status, 404);
 });
 
-session.test("rules: what is wrong is said at its field, and the typed text stays", async ({ reader }) => {
-  const { text: form } = await reader.get("/dashboard/alerts/rules/new/rule?kind=run_cost");
-  const fields = fieldsOf(form, RULES);
-  const problemsOf = async (changes: Record<string, string>) => {
-    const { status, text } = await reader.send(
-      RULES,
-      changed(fields, { slug: "mine", usd: "2", ...changes }),
-    );
-    assertEquals(status, 400);
-    return [...text.matchAll(/<small id="(\w+)-problem" class="wrong">/g)].map(([, name]) => name);
-  };
-  assertEquals(await problemsOf({ usd: "much" }), ["usd"]);
-  assertEquals(await problemsOf({ slug: "Not a slug" }), ["slug"]);
-  assertEquals(await problemsOf({ renotify_seconds: "soon" }), ["renotify_seconds"]);
-  assertEquals(await problemsOf({ renotify_seconds: "10s" }), ["renotify_seconds"]);
-  assertEquals(await problemsOf({ resolve_after: "99" }), ["resolve_after"]);
-  const { text } = await reader.send(RULES, changed(fields, { slug: "mine", usd: "much" }));
-  assertMatch(text, /value="much"/);
-});
-
-session.test("rules: a new one replaces no other, and a stale form none that has changed since", async ({ reader }) => {
-  const { text: form } = await reader.get("/dashboard/alerts/rules/new/rule?kind=unpriced");
-  const fields = fieldsOf(form, RULES);
-  assertEquals((await reader.send(RULES, changed(fields, { slug: "mine" }))).status, 303);
-  assertEquals((await reader.send(RULES, changed(fields, { slug: "mine" }))).status, 409);
-  const { text: page } = await reader.get(`${RULES}/mine`);
-  const stale = fieldsOf(page, RULES);
-  assertEquals((await reader.send(RULES, changed(stale, { severity: "critical" }))).status, 303);
-  const refused = await reader.send(RULES, changed(stale, { severity: "info" }));
-  assertEquals(refused.status, 409);
-  assertMatch(textOf(refused.text), /Cannot change version 1: the current version is 2/);
-});
-
 session.test("silences: one is created, ended and listed by its time", async ({ h, reader }) => {
   const list = async () => await reader.words(SILENCES);
   assertMatch(await list(), /No silence/);
@@ -138,21 +105,6 @@ session.test("silences: one is created, ended and listed by its time", async ({ 
   assertEquals((await reader.send(`${SILENCES}/weekend/delete`)).status, 303);
   assertEquals((await h.get("/v1/silences/weekend")).status, 404);
   assert(Date.parse((await h.get("/v1/silences/upgrade")).json.until) <= NOON);
-});
-
-session.test("silences: what is wrong is said at its field", async ({ reader }) => {
-  for (
-    const [field, fields] of [
-      ["slug", { slug: "", lasts: "2h" }],
-      ["lasts", { slug: "x", lasts: "2 hours" }],
-      ["lasts", { slug: "x", lasts: "60d" }],
-      ["from", { slug: "x", lasts: "2h", from: "tomorrow" }],
-    ] as const
-  ) {
-    const { status, text } = await reader.send(SILENCES, { version: "0", ...fields });
-    assertEquals(status, 400);
-    assertMatch(text, new RegExp(`id="${field}-problem" class="wrong"`));
-  }
 });
 
 session.test("rules, silences and checks: fields suggest the agents, customers, features and checks that are known", async ({ h, reader }) => {

@@ -75,19 +75,7 @@ session.test("budgets: a form sets one, and the list shows what was spent and wh
   for (const [name, value] of Object.entries(after)) assertEquals(value, before[name], name);
 });
 
-session.test("budgets: a refused one is shown as typed, and a reader sees no form", async ({ h, reader }) => {
-  const wrong = [
-    [{ limit_usd: "much" }, /id="limit_usd-problem" class="wrong">Must be a number/],
-    [{ warn_at: "2" }, /id="warn_at-problem" class="wrong">/],
-    [{ agent: "a", feature: "b" }, /id="feature-problem" class="wrong">Only one of/],
-    [{ period: "run", feature: "b" }, /id="agent-problem" class="wrong">Must be empty or/],
-  ] as const;
-  for (const [fields, words] of wrong) {
-    const sent = { slug: "mine", limit_usd: "1", ...fields };
-    const { status, text } = await create(reader, "budget", sent);
-    assertEquals(status, 400, textOf(text));
-    assertMatch(text, words);
-  }
+session.test("budgets: a reader sees no form", async ({ h, reader }) => {
   assertEquals((await create(reader, "budget", { slug: "mine", limit_usd: "5" })).status, 303);
   const other = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
   for (const path of [BUDGETS, `${BUDGETS}/mine`, PAUSES]) {
@@ -98,11 +86,6 @@ session.test("budgets: a refused one is shown as typed, and a reader sees no for
 
 session.test("pauses: one says who paused and why, and is resumed", async ({ reader }) => {
   const pause = { slug: "quiet", customer_id: "acme", reason: "Unpaid <b>", lasts: "2h" };
-  for (const wrong of [{ lasts: "soon" }, { reason: " " }]) {
-    const { status, text } = await create(reader, "pause", { ...pause, ...wrong });
-    assertEquals(status, 400);
-    assertMatch(text, new RegExp(`id="${Object.keys(wrong)[0]}-problem"`));
-  }
   assertEquals((await create(reader, "pause", pause)).status, 303);
   assertMatch(
     await shown(reader, PAUSES),

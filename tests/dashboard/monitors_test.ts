@@ -321,32 +321,6 @@ stepped.test("a monitor is created, changed, paused, resumed and deleted on the 
   }
 });
 
-stepped.test("a refused monitor is shown as typed with the error at its field, and changes nothing", async (h) => {
-  await report(h, "a");
-  const reader = await signedIn(h);
-  const before = await h.dump();
-  const cases: readonly (readonly [string, Record<string, string>])[] = [
-    ["every_seconds", { kind: "every", every_seconds: "soon" }],
-    ["every_seconds", { kind: "every", every_seconds: "5s" }],
-    ["every_seconds", { kind: "every" }],
-    ["cron", { kind: "cron" }],
-    ["cron", { kind: "cron", cron: "61 * * * *" }],
-    ["tz", { kind: "cron", cron: "0 2 * * *", tz: "Mars/Olympus" }],
-    ["grace_seconds", { kind: "every", every_seconds: "1h", grace_seconds: "much" }],
-    ["max_runtime_seconds", { kind: "every", every_seconds: "1h", max_runtime_seconds: "1s" }],
-    ["failure_threshold", { kind: "every", every_seconds: "1h", failure_threshold: "40" }],
-    ["recovery_threshold", { kind: "every", every_seconds: "1h", recovery_threshold: "x" }],
-  ];
-  for (const [name, fields] of cases) {
-    const { status, text } = await reader.send(`${AGENTS}/a/monitor`, fields);
-    assertEquals(status, 400, name);
-    assert(text.includes(`id="${name}-problem"`), `${name}: ${textOf(text)}`);
-    for (const value of Object.values(fields)) assert(text.includes(`value="${value}"`), value);
-  }
-  assertEquals((await reader.send(`${AGENTS}/none/monitor`, { every_seconds: "1h" })).status, 404);
-  assertEquals(await h.dump(), before);
-});
-
 board.test("the overview lists incidents of agents that are down before late ones, and nothing when all is well", async (h) => {
   const reader = await signedIn(h);
   const attention = async () =>

@@ -100,7 +100,7 @@ Harness.test("the page of a running job reloads itself, with and without scripts
   assertMatch(textOf((await (await signedIn(h)).get(job)).text), /100% , done/);
 });
 
-session.test("the form's days are sent as the API's instants, and an error is shown at its field", async ({ h, reader }) => {
+session.test("the form's days are sent as the API's instants", async ({ h, reader }) => {
   await aClosedRun(h, 1);
   await startReprice(reader, { model: ATLAS.model, from: "2026-11-01", to: "2026-11-21" });
   const [job] = (await h.get(API)).json.jobs;
@@ -109,12 +109,6 @@ session.test("the form's days are sent as the API's instants, and an error is sh
     "2026-11-21T00:00:00.000Z",
     true,
   ]);
-  const wrong = { model: ATLAS.model, from: "2026-11-02", to: "2026-11-01" };
-  const { status, text } = await reader.send(REPRICE, wrong);
-  assertEquals(status, 400);
-  assertMatch(text, /value="2026-11-01"[^>]*name="to"[^>]*aria-invalid="true"/);
-  assertEquals((await reader.send(REPRICE, { model: "" })).status, 400);
-  assertEquals((await h.get(API)).json.jobs.length, 1);
 });
 
 session.test("no button is offered if nothing would change, and past jobs are listed", async ({ reader }) => {
