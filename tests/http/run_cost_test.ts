@@ -196,13 +196,6 @@ Harness.test("cost of a run: its pages match those of the run, and their calls a
   assertEquals(more.calls[0].event_id, eventId(4));
 });
 
-Harness.test("cost of a run: tokens reported by the heartbeat that closes a full run are not a call", async (h) => {
-  await h.post("/v1/runs", aRun(1));
-  await h.post("/v1/heartbeats", aHeartbeat(1, { agent: "researcher", cost_usd: 5 }));
-  const { json } = await h.get(PATH);
-  assertEquals([json.kind, json.cost_usd, json.calls, json.by_model], ["run", 0, [], []]);
-});
-
 Harness.test("cost of a heartbeat: its tokens are a separate call, on the first page only", async (h) => {
   const row = await putPrice(h, ATLAS);
   const tokens = { model: "atlas", input_tokens: 10, output_tokens: 20, cached_input_tokens: 4 };
