@@ -4,7 +4,6 @@ import type { RunId } from "../../domain/core/ids.ts";
 import { EMPTY_MEASURES } from "../../domain/runs/summary.ts";
 import type { RunLines } from "../../domain/runs/list_filter.ts";
 import type { RunListRow } from "../../domain/runs/list.ts";
-import { contributionsOf, type RollupRow } from "../../domain/spend/rollup.ts";
 import { ticksOf } from "../../routes/dashboard/components/column_chart.tsx";
 import {
   compare,
@@ -12,26 +11,17 @@ import {
   type DayMetrics,
   daysToCompare,
   failureGroups,
-  metricsOf,
-  openRunsOf,
-  rankAgents,
   soFarOf,
   spanAt,
   STARTS_MAX,
   usualDayOf,
 } from "../../routes/dashboard/overview/overview_view.ts";
 import { aRow } from "../support/builders/exports.ts";
-import { aContribution, DOLLAR, UNPRICED } from "../support/builders/spend.ts";
 
 const HOUR_MS = 3_600_000;
 const NOON = Date.UTC(2026, 10, 21, 12);
 
 const DAY: DayMetrics = { ...EMPTY_MEASURES, day: "2026-11-21" };
-
-/** The metrics of a day that the page shows. */
-const shown = ({ day, runs, failed, timedOut, running, cost, unpricedCalls }: DayMetrics) => ({
-  ...{ day, runs, failed, timedOut, running, cost, unpricedCalls },
-});
 
 Deno.test("charts have the days of the range, and at least a usual day's days are read", () => {
   const two = spanAt(Date.UTC(2026, 2, 3, 12), 14);
@@ -40,26 +30,6 @@ Deno.test("charts have the days of the range, and at least a usual day's days ar
   const week = spanAt(Date.UTC(2026, 2, 3) - 1, 7);
   assertEquals([week.from, week.readFrom, week.today], ["2026-02-24", "2026-02-16", "2026-03-02"]);
   assertEquals(spanAt(NOON, 30).readFrom, "2026-10-23");
-});
-
-Deno.test("a day's metrics are totals over its statuses, and timeouts count as failed", () => {
-  const ofStatus = (status: "success" | "failed" | "timeout" | "cancelled" | "running") =>
-    aContribution({ labels: { status } });
-  const runs = [
-    ofStatus("success"),
-    ofStatus("failed"),
-    ofStatus("timeout"),
-    ofStatus("cancelled"),
-    ofStatus("running"),
-    aContribution({ day: "2026-11-20", models: [UNPRICED] }),
-    aContribution({ day: "2026-11-18" }),
-  ];
-  const rows: RollupRow[] = runs.flatMap(contributionsOf);
-  assertEquals(metricsOf(["2026-11-19", "2026-11-20", "2026-11-21"], rows).map(shown), [
-    shown({ ...DAY, day: "2026-11-19" }),
-    shown({ ...DAY, day: "2026-11-20", runs: 1, unpricedCalls: 1 }),
-    shown({ ...DAY, runs: 5, failed: 2, timedOut: 1, running: 1, cost: 5n * DOLLAR }),
-  ]);
 });
 
 Deno.test("a usual day is the mean of the days since the first with runs, including days without runs", () => {
@@ -156,38 +126,6 @@ Deno.test("failures for one reason are one entry, a child's is its parent's caus
     ],
   );
   assertEquals(groups[1]?.name, "A refund");
-});
-
-Deno.test("open runs far beyond their agent's usual duration come first", () => {
-  const open = (n: number, agent: string, minutes: number): RunListRow => ({
-    ...aRow(n),
-    ...{ status: "running", agent, startedAt: NOON - minutes * 60_000, durationMs: null },
-  });
-  const usual = new Map([["slow", { durationMs: 600_000, cost: 0n }], ["new", null]]);
-  const runs = openRunsOf(
-    [open(1, "new", 90), open(2, "slow", 5), open(3, "slow", 20)],
-    usual,
-    new Map(),
-    NOON,
-  );
-  assertEquals(runs.map(({ run: { id }, isFarOver }) => [id, isFarOver]), [
-    [aRow(3).id, true],
-    [aRow(2).id, false],
-    [aRow(1).id, false],
-  ]);
-});
-
-Deno.test("agents are ranked by their cost today, then by that before", () => {
-  const of = (day: string, agent: string) =>
-    contributionsOf(aContribution({ day, labels: { agent } }))
-      .filter(({ group }) => group.kind === "agent");
-  const before = [...of("2026-11-20", "gone"), ...of("2026-11-19", "here")];
-  const ranked = rankAgents(of("2026-11-21", "here"), before);
-  assertEquals(ranked, [
-    { agent: "here", runs: 1, cost: DOLLAR, before: DOLLAR },
-    { agent: "gone", runs: 0, cost: 0n, before: DOLLAR },
-  ]);
-  assertEquals(rankAgents(of("2026-11-21", "here"), null)[0]?.before, null);
 });
 
 Deno.test("ticks of a chart are round, begin at 0 and cover the greatest", () => {

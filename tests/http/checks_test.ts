@@ -1,6 +1,7 @@
 /** Checks: their settings, what they say of runs, and trials of them. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { aFinish, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
+import { aClosedRun, putPrice, reprice } from "../support/builders/reprice.ts";
+import { aFinish, anEvent, aRun, aScore, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 import { operator, OPERATOR_KEY } from "../support/harness/operator.ts";
 
@@ -128,6 +129,31 @@ Harness.test("checks: a late event makes a run fail; its statistics follow by th
   await h.worker.idle();
   const { days: none, failures: left } = (await h.get("/v1/checks/few-events/stats")).json;
   assertEquals([none, left], [[], []]);
+});
+
+Harness.test("checks: a new price and a late score judge a run again, and its statistics follow", async (h) => {
+  const deep = '"depth" in scores && scores.depth > 2.0';
+  const all = { priced: "size(unpriced) == 0", cheap: "cost_usd < 0.001", deep };
+  for (const [slug, expression] of Object.entries(all)) await put(h, slug, { expression });
+  await aClosedRun(h, 1);
+  const judged = async () => {
+    const { checks, cost } = (await h.getFinal(`/v1/runs/${runId(1)}`)).json;
+    const says: Record<string, string> = {};
+    for (const { check, status, revision } of checks) {
+      assertEquals(revision, cost.revision);
+      const { days } = (await h.get(`/v1/checks/${check}/stats`)).json;
+      assertEquals([days.length, days[0].pass + days[0].fail, days[0][status]], [1, 1, 1]);
+      says[check] = status;
+    }
+    return says;
+  };
+  assertEquals(await judged(), { cheap: "pass", deep: "fail", priced: "fail" });
+  await putPrice(h);
+  await reprice(h);
+  assertEquals(await judged(), { cheap: "fail", deep: "fail", priced: "pass" });
+  await h.post(`/v1/runs/${runId(1)}/scores`, aScore(1, { name: "depth", value: 3 }));
+  await h.worker.idle();
+  assertEquals(await judged(), { cheap: "fail", deep: "pass", priced: "pass" });
 });
 
 Harness.test("checks: statistics say since when a check fails", async (h) => {
