@@ -5,7 +5,6 @@ import type { Route } from "../../routes/http/context.ts";
 import { aRun, runId } from "../support/builders/requests.ts";
 import {
   dashboardRoutes,
-  hrefsOf,
   type Reader,
   signedIn,
   submit,
@@ -166,48 +165,23 @@ const HOSTILE =
 
 /** Opens each page of a role in a world. */
 async function pagesOf(world: HostileWorld, reader: Reader, role: "admin" | "operator") {
-  const pages: { path: string; status: number; text: string }[] = [];
+  const pages: { path: string; text: string }[] = [];
   for (const { path: pathIn, ...page } of PAGES) {
     if (page.role !== role) continue;
     const path = pathIn(world);
-    const { status, text } = await reader.get(path);
-    pages.push({ path, status, text });
+    pages.push({ path, text: (await reader.get(path)).text });
   }
   return pages;
 }
 
-Deno.test("every page shows texts of clients as text, and offers no key what it may not use", async (t) => {
+Deno.test("every page shows texts of clients as text", async () => {
   await using world = await openHostileWorld([HOSTILE]);
-  const { h } = world;
-  const operator = await signedIn(h, OPERATOR_KEY);
-  const reader = await signedIn(h, await h.addKey({ kind: "api_key", scopes: ["read"] }));
-  await t.step("texts", async () => {
-    const pages = [
-      ...await pagesOf(world, await signedIn(h), "admin"),
-      ...await pagesOf(world, operator, "operator"),
-    ];
-    for (const { path, text } of pages) {
-      assert(!/<img|<script>|href="javascript:/.test(text), path);
-    }
-    assert(
-      pages.filter(({ text }) => text.includes("&lt;img src=x onerror=pwn()&gt;")).length > 30,
-    );
-  });
-  await t.step("links and forms for the scope read", async () => {
-    const links = new Set<string>(), forms = new Set<string>();
-    for (const { status, text } of await pagesOf(world, reader, "admin")) {
-      if (status === 403) continue;
-      for (const href of hrefsOf(text)) {
-        if (href.startsWith("/dashboard")) links.add(href.split("#")[0] ?? "");
-      }
-      for (const [, path = ""] of text.matchAll(/<form[^>]*method="post"[^>]*action="([^"]*)"/g)) {
-        if (!path.endsWith("/sign-out")) forms.add(path.replaceAll("&amp;", "&"));
-      }
-    }
-    assert(links.size > 50 && forms.size > 0, `${links.size} links, ${forms.size} forms`);
-    const refused: string[] = [];
-    for (const path of links) if ((await reader.get(path)).status === 403) refused.push(path);
-    for (const path of forms) if ((await reader.send(path)).status === 403) refused.push(path);
-    assertEquals(refused, []);
-  });
+  const pages = [
+    ...await pagesOf(world, await signedIn(world.h), "admin"),
+    ...await pagesOf(world, await signedIn(world.h, OPERATOR_KEY), "operator"),
+  ];
+  for (const { path, text } of pages) {
+    assert(!/<img|<script>|href="javascript:/.test(text), path);
+  }
+  assert(pages.filter(({ text }) => text.includes("&lt;img src=x onerror=pwn()&gt;")).length > 30);
 });

@@ -10,7 +10,7 @@ import {
   events,
   runId,
 } from "../support/builders/requests.ts";
-import { type Answer, freeTeam, Harness } from "../support/harness/harness.ts";
+import { type Answer, Harness } from "../support/harness/harness.ts";
 
 /** Sends requests concurrently. */
 async function atOnce(times: number, send: (n: number) => Promise<Answer>): Promise<Answer[]> {
@@ -136,19 +136,4 @@ Harness.test("decision 27: concurrent open, heartbeat, finish and start: one ope
     assertEquals([run.agent, run.flags], ["x", []]);
     assertEquals(await h.usage(), counted);
   }
-});
-
-freeTeam.test("decision 39: new agents racing at the cap: never one too many, and nothing of the refused ones", async (h) => {
-  const answers = await atOnce(
-    60,
-    (n) => h.post("/v1/heartbeats", aHeartbeat(n, { agent: `agent ${n >> 1}` })),
-  );
-  assertEquals(countStatuses(answers), "403x40 202x20");
-  const refused = answers.filter(({ status }) => status === 403);
-  assert(refused.every(({ json }) => json.error === "agent_cap_reached" && json.field === "agent"));
-  for (const [n, { status }] of answers.entries()) {
-    const read = await h.get(`/v1/runs/${runId(n)}`);
-    assertEquals(read.status, status === 202 ? 200 : 404);
-  }
-  assertEquals(await h.usage(), 20);
 });
