@@ -1,6 +1,6 @@
 /** `deno task bench`: measures the service and compares it with the bars of bench/README.md. */
 import { type Io, processIo, runCommand, UsageError } from "../tools/command.ts";
-import { isInstalled } from "../tests/support/harness/output.ts";
+import { isInstalled } from "../tests/support/harness/commands.ts";
 import { describeMachine, endAll } from "./process.ts";
 import { barTable, type Bench, type BenchOptions, print } from "./report.ts";
 
@@ -64,7 +64,7 @@ function runBench(args: readonly string[], io: Io): Promise<number> {
 }
 
 async function measureBars(name: string, options: Omit<BenchOptions, "folder">): Promise<number> {
-  if (!await isInstalled("wrk", "--version")) {
+  if (!isInstalled("wrk")) {
     throw new UsageError("wrk is not installed: apt install wrk, or brew install wrk");
   }
   const folder = await Deno.makeTempDir({ prefix: "runledger-bench-" });

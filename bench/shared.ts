@@ -71,7 +71,7 @@ export interface Shared extends Measured {
 export async function bench(options: BenchOptions): Promise<Bar[]> {
   const { folder, quick, connections = CONNECTIONS } = options;
   const { rounds = quick ? 1 : 3, seconds = quick ? 3 : 6 } = options;
-  const denokv = await denokvCommand();
+  const denokv = denokvCommand();
   const routes = await outputOf("ip", "route", "show", "table", "local");
   // Requests of more than a packet wait for up to 40 ms a packet unless packets are confirmed at once.
   const isQuick = /^local 127\.0\.0\.1 .*quickack 1/m.test(routes);

@@ -45,7 +45,7 @@ export async function bench({ folder }: BenchOptions): Promise<Bar[]> {
     const seconds = await lateMonitors(`${folder}/monitors-${teams}.kv`, teams);
     bars.push(atMost(`${MONITORS} monitors of ${teams} teams, file, s`, SECONDS_MAX.file, seconds));
   }
-  const denokv = await denokvCommand();
+  const denokv = denokvCommand();
   print(`KV: ${denokv ?? "the tests' server"}\n`);
   for (const teams of [1, 1_000]) {
     await using shared = await startShared(folder, denokv);

@@ -7,7 +7,7 @@ import { type Answer, freeTeam, Harness } from "../support/harness/harness.ts";
 import { denokvCommand, KvProcess } from "../support/fakes/denokv.ts";
 import { KvServer } from "../support/fakes/kv_server.ts";
 
-const DENOKV = await denokvCommand();
+const DENOKV = denokvCommand();
 
 /** Sends the first heartbeats of agents concurrently. */
 function callAll(h: Harness, agents: readonly string[]): Promise<Answer[]> {

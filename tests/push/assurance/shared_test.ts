@@ -10,7 +10,7 @@ import { checks } from "../../assurance/shared/checks.ts";
 import { Cluster } from "../../assurance/shared/cluster.ts";
 import { Kills } from "../../assurance/shared/kills.ts";
 
-const DENOKV = await denokvCommand();
+const DENOKV = denokvCommand();
 
 /** The report of a KV client about a commit with each fate, and whether it was sent twice. */
 const REPORTED: Readonly<Record<Fate, readonly [reported: boolean | "an error", sent: number]>> = {

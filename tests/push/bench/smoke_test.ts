@@ -1,12 +1,12 @@
 /** Short real measurements: server, load generator and parsed results. */
 import { assert, assertEquals } from "@std/assert";
-import { isInstalled } from "../../support/harness/output.ts";
+import { isInstalled } from "../../support/harness/commands.ts";
 import { measure } from "../../../bench/load.ts";
 import { startService } from "../../../bench/process.ts";
 import { countWrites } from "../../../bench/writes.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 
-const ignore = !await isInstalled("wrk", "--version");
+const ignore = !isInstalled("wrk");
 
 Deno.test({
   name: "bench: one second of complete runs until their backlog is empty",

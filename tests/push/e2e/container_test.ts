@@ -5,7 +5,8 @@
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { SETTING_NAMES } from "../../../app/config.ts";
-import { isInstalled, Output } from "../../support/harness/output.ts";
+import { isInstalled } from "../../support/harness/commands.ts";
+import { Output } from "../../support/harness/output.ts";
 import { Process } from "../../support/harness/process.ts";
 import { aHeartbeat } from "../../support/builders/requests.ts";
 import { inFolder } from "../../support/harness/temp_store.ts";
@@ -95,8 +96,7 @@ inFolder.test("container: the copied files build, serve, are healthy, and end wi
 /** Returns the container engine of this machine; null if none answers. */
 async function findEngine(): Promise<string | null> {
   for (const program of ["docker", "podman"]) {
-    const isThere = await isInstalled(program, "--version");
-    if (isThere && (await run([program, "ps"], ROOT, {})).code === 0) return program;
+    if (isInstalled(program) && (await run([program, "ps"], ROOT, {})).code === 0) return program;
   }
   return null;
 }
@@ -146,24 +146,22 @@ Deno.test("container: compose passes each setting on", () => {
   }
 });
 
-/** Programs that read the files: how to ask whether one is there, and what it checks. */
+/** Programs that read the files, and what each one checks. */
 const CHECKS = [
-  { program: "hadolint", probe: "--version", args: ["ops/Dockerfile"] },
+  { program: "hadolint", args: ["ops/Dockerfile"] },
   {
     program: "caddy",
-    probe: "version",
     args: ["validate", "--adapter", "caddyfile", "--config", "ops/Caddyfile"],
   },
-  { program: "promtool", probe: "--version", args: ["check", "rules", "ops/alerts.yml"] },
+  { program: "promtool", args: ["check", "rules", "ops/alerts.yml"] },
   {
     program: "docker-compose",
-    probe: "version",
     args: ["-f", "ops/compose.yaml", "--profile", "shared", "config", "--quiet"],
   },
 ];
 
-for (const { program, probe, args } of CHECKS) {
-  const isThere = await isInstalled(program, probe);
+for (const { program, args } of CHECKS) {
+  const isThere = isInstalled(program);
   Deno.test({
     name: `container: ${program} accepts its file${isThere ? "" : " (skipped: not installed)"}`,
     ignore: !isThere,

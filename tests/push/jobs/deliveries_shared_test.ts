@@ -10,7 +10,7 @@ import { asKvClient } from "../../support/fakes/kv_client.ts";
 import { KvServer } from "../../support/fakes/kv_server.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 
-const DENOKV = await denokvCommand();
+const DENOKV = denokvCommand();
 
 /** Lets two processes send at once; fails unless each message is sent once, and in order. */
 async function assertSentOnce(url: string): Promise<void> {

@@ -9,7 +9,7 @@ import { KvServer } from "../../support/fakes/kv_server.ts";
 import { MINUTE, MonitorProcess } from "../../support/harness/monitor_process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 
-const DENOKV = await denokvCommand();
+const DENOKV = denokvCommand();
 
 /** Missed deadlines and outcomes after them. */
 const ROUNDS = 5;

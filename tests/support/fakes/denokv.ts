@@ -1,10 +1,11 @@
 /**
  * A KV server in a process of its own, over a file: it survives `kill -9` and a restart.
  *
- * It is the real `denokv` where that is installed, otherwise the {@link KvServer} as a program.
+ * It is the real `denokv` where that is installed, otherwise its engine from npm.
  */
 import { KV_TOKEN } from "./kv_client.ts";
-import { isInstalled, Output } from "../harness/output.ts";
+import { isInstalled } from "../harness/commands.ts";
+import { Output } from "../harness/output.ts";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
 
@@ -16,9 +17,9 @@ const POLL_MS = 20;
 const STARTS_MAX = 3;
 
 /** Returns the command of `denokv`: the variable `DENOKV`, or the one on the path; null if absent. */
-export async function denokvCommand(): Promise<string | null> {
+export function denokvCommand(): string | null {
   const command = Deno.env.get("DENOKV") ?? "denokv";
-  return command !== "" && await isInstalled(command, "--help") ? command : null;
+  return command !== "" && isInstalled(command) ? command : null;
 }
 
 /** A running KV server. Always `await using`. */
@@ -27,23 +28,24 @@ export class KvProcess implements AsyncDisposable {
   origin = "";
   /** Number of sudden ends. */
   kills = 0;
-  readonly #folder: string;
+  readonly #folder: string | null;
   readonly #denokv: string | null;
   #child: Deno.ChildProcess | null = null;
+  /** Resolves when the pipes of a process that has ended are closed. */
+  #closed: Promise<unknown> = Promise.resolve();
 
-  private constructor(folder: string, denokv: string | null) {
+  private constructor(folder: string | null, denokv: string | null) {
     this.#folder = folder;
     this.#denokv = denokv;
   }
 
-  /** Starts a server with its file in a folder. */
-  static async start(folder: string, denokv: string | null): Promise<KvProcess> {
+  /** Starts a server with its file in a folder; the engine from npm needs none. */
+  static async start(folder: string | null, denokv: string | null): Promise<KvProcess> {
     const server = new KvProcess(folder, denokv);
     await server.start();
     return server;
   }
 
-  /** Name of the server for reports. */
   get name(): string {
     return this.#denokv === null ? "the engine from npm" : "denokv";
   }
@@ -53,7 +55,6 @@ export class KvProcess implements AsyncDisposable {
     return this.#child?.pid ?? NaN;
   }
 
-  /** Path of the database on the server. */
   get path(): string {
     return this.#denokv === null ? "/db/test" : "/";
   }
@@ -63,18 +64,49 @@ export class KvProcess implements AsyncDisposable {
     return `${this.origin}${this.path}`;
   }
 
-  /** Starts the process again. Another process may take its port before it does. */
+  /** Starts the process again. Another process may take the port of `denokv` before it does. */
   async start(): Promise<void> {
-    for (let attempt = 1; !await this.#startOnce(attempt === STARTS_MAX); attempt++);
+    if (this.#denokv === null) return await this.#startEngine();
+    const command = this.#denokv;
+    for (let attempt = 1; !await this.#startOnce(command, attempt === STARTS_MAX); attempt++);
   }
 
-  /** Starts the process; returns false if it ended at once, unless this is the last attempt. */
-  async #startOnce(isLast: boolean): Promise<boolean> {
+  async #startEngine(): Promise<void> {
+    const program = new URL("kv_engine.ts", import.meta.url).pathname;
+    const lock = "--lock=tests/packages/development.lock";
+    const files = this.#folder === null ? [] : [this.#folder];
+    const child = new Deno.Command(Deno.execPath(), {
+      args: ["run", "--frozen", lock, "--no-prompt", "-A", program, ...files],
+      cwd: ROOT,
+      // It ends with this process, which ends its input.
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "inherit",
+    }).spawn();
+    const stdout = new Output(child.stdout);
+    const ended = child.status.then(() => child.stdin.close().catch(() => {}));
+    [this.#child, this.#closed] = [child, Promise.all([ended, stdout.done])];
+    const [origin] = await stdout.match(/http:\S+(?=\n)/) ?? [];
+    if (origin === undefined) throw new Error("The engine from npm does not start");
+    this.origin = origin;
+  }
+
+  /** Starts `denokv`; returns false if it ended at once, unless this is the last attempt. */
+  async #startOnce(command: string, isLast: boolean): Promise<boolean> {
     const port = freePort();
     this.origin = `http://127.0.0.1:${port}`;
-    const child = this.#spawn(port);
-    this.#child = child;
+    // The options of docs/SHARED_KV.md.
+    const serve = ["serve", "--addr", `127.0.0.1:${port}`, "--num-workers", "4"];
+    const child = new Deno.Command(command, {
+      args: ["--sqlite-path", `${this.#folder}/denokv.sqlite`, ...serve],
+      cwd: ROOT,
+      env: { DENO_KV_ACCESS_TOKEN: KV_TOKEN },
+      stdin: "null",
+      stdout: "null",
+      stderr: "piped",
+    }).spawn();
     const stderr = new Output(child.stderr);
+    [this.#child, this.#closed] = [child, stderr.done];
     let hasEnded = false;
     child.status.then(() => hasEnded = true);
     const endMs = performance.now() + START_MS_MAX;
@@ -82,7 +114,6 @@ export class KvProcess implements AsyncDisposable {
       if (hasEnded && !isLast) return false;
       if (hasEnded || performance.now() > endMs) {
         await this.kill();
-        await stderr.done;
         throw new Error(`The KV server does not answer: ${stderr.text}`);
       }
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
@@ -90,7 +121,6 @@ export class KvProcess implements AsyncDisposable {
     return true;
   }
 
-  /** Kills the process with `kill -9`. */
   async kill(): Promise<void> {
     const child = this.#child;
     if (child === null) return;
@@ -103,26 +133,11 @@ export class KvProcess implements AsyncDisposable {
       if (!(error instanceof TypeError)) throw error;
     }
     await child.status;
+    await this.#closed;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
-  }
-
-  #spawn(port: number): Deno.ChildProcess {
-    const options = { cwd: ROOT, stdin: "null", stdout: "null", stderr: "piped" } as const;
-    if (this.#denokv !== null) {
-      const file = `${this.#folder}/denokv.sqlite`;
-      // The options of docs/SHARED_KV.md.
-      const serve = ["serve", "--addr", `127.0.0.1:${port}`, "--num-workers", "4"];
-      const args = ["--sqlite-path", file, ...serve];
-      const env = { DENO_KV_ACCESS_TOKEN: KV_TOKEN };
-      return new Deno.Command(this.#denokv, { ...options, args, env }).spawn();
-    }
-    const program = new URL("kv_server.ts", import.meta.url).pathname;
-    const lock = "--lock=tests/packages/development.lock";
-    const args = ["run", "--frozen", lock, "-A", program, this.#folder, String(port)];
-    return new Deno.Command(Deno.execPath(), { ...options, args }).spawn();
   }
 
   async #answers(): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** Opens databases of a {@link KvServer} as its clients do. */
+/** Opens databases of a shared KV as its clients do. */
 
 import { withAccessToken } from "../../../kv/open.ts";
 

@@ -1,13 +1,14 @@
 /**
- * The engine of `denokv` as a program: it connects to a port and answers calls until the other side
- * ends the connection.
+ * A shared KV as a program: a KV Connect server over the engine of `denokv`.
  *
- * Only a program may import this file. The engine is a native addon, and Deno crashes a
- * parallel test run when a promise of an addon settles after its test file has ended.
+ * Each path `/db/NAME` is a database of its own, in memory, or in a file of the folder that the
+ * command line names. The program prints its origin, and ends with its standard input.
+ *
+ * No other file may import the engine. It is a native addon, and Deno crashes a parallel test run
+ * when a promise of an addon settles after its test file has ended.
  */
 import { openKv } from "@deno/kv";
-import { type Frame, FrameSender, readFrames } from "./kv_frames.ts";
-import type { KvDatabase, KvEngine } from "./kv_engine_process.ts";
+import { KV_TOKEN } from "./kv_client.ts";
 
 /** An open database; the package keeps the addon in fields of its handle. */
 interface Handle {
@@ -16,70 +17,62 @@ interface Handle {
     atomicWrite(db: number, request: Uint8Array, debug: boolean): Promise<Uint8Array>;
   };
   readonly dbId: number;
-  close(): void;
 }
 
-/** The engine in this process. */
-export class LocalEngine implements KvEngine {
-  readonly #handles: Handle[] = [];
+const [folder] = Deno.args;
+const databases = new Map<string, Promise<Handle>>();
 
-  async open(path: string): Promise<KvDatabase> {
-    const handle = await openKv(path, { implementation: "sqlite" }) as unknown as Handle;
-    this.#handles.push(handle);
-    const { napi, dbId } = handle;
-    return {
-      snapshotRead: (request) => napi.snapshotRead(dbId, request, false),
-      atomicWrite: (request) => napi.atomicWrite(dbId, request, false),
-    };
+function databaseOf(name: string): Promise<Handle> {
+  const path = folder === undefined ? ":memory:" : `${folder}/${name}.sqlite`;
+  const opening = databases.get(name) ??
+    openKv(path, { implementation: "sqlite" }) as Promise<unknown> as Promise<Handle>;
+  databases.set(name, opening);
+  return opening;
+}
+
+async function answer(request: Request): Promise<Response> {
+  const body = await request.bytes();
+  const { pathname } = new URL(request.url);
+  const [, base, name, call] = /^(\/db\/([^/]+))\/?(.*)$/.exec(pathname) ?? [];
+  if (base === undefined || name === undefined) return text(404, "no such database");
+  if (request.headers.get("authorization") !== `Bearer ${KV_TOKEN}`) {
+    return text(401, "invalid token");
   }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    for (const handle of this.#handles) handle.close();
-    return Promise.resolve();
+  const { napi, dbId } = await databaseOf(name);
+  switch (call) {
+    case "":
+      return Response.json({
+        version: 3,
+        databaseId: "00000000-0000-0000-0000-000000000000",
+        endpoints: [{ url: `${base}/v2`, consistency: "strong" }],
+        token: KV_TOKEN,
+        expiresAt: new Date(Date.now() + 86_400_000).toISOString(),
+      });
+    case "v2/snapshot_read":
+      return protobuf(await napi.snapshotRead(dbId, body, false));
+    case "v2/atomic_write":
+      return protobuf(await napi.atomicWrite(dbId, body, false));
+    default:
+      return text(404, "no such call");
   }
 }
 
-/** Answers the calls of one client. */
-class Answers {
-  readonly #databases: KvDatabase[] = [];
+function text(status: number, body: string): Response {
+  return new Response(body, { status });
+}
 
-  constructor(readonly engine: KvEngine) {}
-
-  /** Returns the answer of a call. */
-  async of(frame: Frame): Promise<Frame> {
-    try {
-      return { kind: "done", call: frame.call, ...await this.#call(frame) };
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      return { kind: "failed", call: frame.call, body: new TextEncoder().encode(message) };
-    }
-  }
-
-  async #call({ kind, db = 0, body = new Uint8Array() }: Frame): Promise<Partial<Frame>> {
-    if (kind === "open") {
-      const database = await this.engine.open(new TextDecoder().decode(body));
-      return { db: this.#databases.push(database) - 1 };
-    }
-    const database = this.#databases[db];
-    if (database === undefined) throw new Error("The database is not open.");
-    switch (kind) {
-      case "snapshotRead":
-      case "atomicWrite":
-        return { body: await database[kind](body) };
-      default:
-        throw new Error(`${kind} is not a call.`);
-    }
-  }
+function protobuf(body: Uint8Array): Response {
+  const headers = { "Content-Type": "application/x-protobuf" };
+  return new Response(body as BodyInit, { headers });
 }
 
 if (import.meta.main) {
-  const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(Deno.args[0]) });
-  connection.setNoDelay();
-  const sender = new FrameSender(connection);
-  const engine = new LocalEngine();
-  const answers = new Answers(engine);
-  for await (const frame of readFrames(connection)) {
-    answers.of(frame).then((answer) => sender.send(answer));
-  }
-  await engine[Symbol.asyncDispose]();
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    (request) => answer(request).catch((error) => text(400, String(error))),
+  );
+  // deno-lint-ignore no-console -- prints its address for the tests
+  console.log(`http://127.0.0.1:${server.addr.port}`);
+  await Deno.stdin.readable.pipeTo(new WritableStream());
+  Deno.exit();
 }

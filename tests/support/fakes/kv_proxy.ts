@@ -9,16 +9,16 @@
 export type Fate = "sent" | "lost" | "torn" | "unavailable" | "refused" | "late";
 
 /** Behaviour of a proxy; the test may change it at any time. */
-export interface ProxyKnobs {
+interface ProxyKnobs {
   /** Returns the milliseconds by which a request is delayed. */
   delayMs: () => number;
-  /** Decides about each commit. */
-  fate: () => Fate;
-  /** True to answer no request. */
+  fate: () => Fate | Promise<Fate>;
+  /** Returns true for requests that get no answer until the proxy ends. */
+  hangs: (kind: ProxyRequest["kind"]) => boolean;
+  /** True to break off every request. */
   isCut: boolean;
 }
 
-/** A request of a client. */
 export interface ProxyRequest {
   readonly kind: "read" | "commit" | "other";
   /** Its body as Latin-1: names of keys can be found in it. */
@@ -35,7 +35,7 @@ const KINDS: Readonly<Record<string, ProxyRequest["kind"]>> = {
 
 /** A running proxy of one client. Always `await using`. */
 export class KvProxy implements AsyncDisposable {
-  readonly knobs: ProxyKnobs = { delayMs: () => 0, fate: () => "sent", isCut: false };
+  readonly knobs: ProxyKnobs;
   /** Requests so far, and commits with another fate than `sent`. */
   readonly counts = { reads: 0, commits: 0, lost: 0 };
   /** Sees each request before it is forwarded. */
@@ -44,14 +44,21 @@ export class KvProxy implements AsyncDisposable {
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #client = Deno.createHttpClient({ http1: false, http2: true });
   readonly #end = new AbortController();
+  readonly #ended = Promise.withResolvers<void>();
   readonly #late = new Set<Promise<unknown>>();
 
   /** @param target returns the current origin of the server */
-  constructor(target: () => string) {
+  constructor(target: () => string, knobs: Partial<ProxyKnobs> = {}) {
     this.#target = target;
-    const { signal } = this.#end;
+    this.knobs = {
+      delayMs: () => 0,
+      fate: () => "sent",
+      hangs: () => false,
+      isCut: false,
+      ...knobs,
+    };
     this.#server = Deno.serve(
-      { hostname: "127.0.0.1", port: 0, signal, onListen: () => {}, onError: unavailable },
+      { hostname: "127.0.0.1", port: 0, onListen: () => {}, onError: unavailable },
       (request) => this.#answer(request).catch(() => unavailable()),
     );
   }
@@ -62,8 +69,10 @@ export class KvProxy implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.resolve();
+    // A client repeats a read without an answer forever.
+    await this.#server.shutdown();
     this.#end.abort();
-    await this.#server.finished;
     await Promise.allSettled(this.#late);
     this.#client.close();
   }
@@ -78,8 +87,9 @@ export class KvProxy implements AsyncDisposable {
     const delayMs = this.knobs.delayMs();
     if (delayMs > 0) await sleep(delayMs);
     if (this.knobs.isCut) return brokenOff();
+    if (this.knobs.hangs(kind)) await this.#ended.promise;
     const forward = () => this.#forward(pathname, request.headers, body);
-    const fate = kind === "commit" ? this.knobs.fate() : "sent";
+    const fate = kind === "commit" ? await this.knobs.fate() : "sent";
     if (fate === "sent") return await forward();
     this.counts.lost++;
     if (fate === "refused") return unavailable();

@@ -1,20 +1,13 @@
 /** Real browser tests with Chromium. Without Chromium they are skipped, and their names say so. */
 import { type Browser, chromium } from "playwright-core";
+import { isInstalled } from "./commands.ts";
 
 /** Finds Chromium: `CHROMIUM` if set, then Debian's path, then the search path. */
 function findChromium(): string | null {
   const set = Deno.env.get("CHROMIUM");
   if (set !== undefined) return set;
   const folders = ["/usr/bin", ...(Deno.env.get("PATH") ?? "").split(":")];
-  return folders.map((folder) => `${folder}/chromium`).find(isFile) ?? null;
-}
-
-function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
+  return folders.map((folder) => `${folder}/chromium`).find(isInstalled) ?? null;
 }
 
 const executablePath = findChromium();

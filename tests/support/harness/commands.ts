@@ -1,9 +1,10 @@
 /** Returns whether a command is installed: a name on the search path, or a path. */
 export function isInstalled(command: string): boolean {
-  const folders = command.includes("/") ? [""] : (Deno.env.get("PATH") ?? "").split(":");
-  return folders.some((folder) => {
+  const folders = (Deno.env.get("PATH") ?? "").split(":");
+  const paths = command.includes("/") ? [command] : folders.map((each) => `${each}/${command}`);
+  return paths.some((path) => {
     try {
-      return Deno.statSync(`${folder}/${command}`).isFile;
+      return Deno.statSync(path).isFile;
     } catch {
       return false;
     }

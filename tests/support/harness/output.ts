@@ -1,17 +1,4 @@
-/** Output of processes, and the programs that a test needs. */
-
-/** Returns whether a program can be started. */
-export async function isInstalled(program: string, versionFlag: string): Promise<boolean> {
-  try {
-    // The exit code is ignored: wrk exits with 1 after printing its version.
-    await new Deno.Command(program, { args: [versionFlag], stdout: "null", stderr: "null" })
-      .output();
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
-}
+/** Output of processes. */
 
 /** Collects the output of a process, so that its pipe never fills up. */
 export class Output {

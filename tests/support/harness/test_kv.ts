@@ -36,7 +36,7 @@ export async function openDatabase(folder: string): Promise<Database | null> {
       [Symbol.asyncDispose]: () => Promise.resolve(),
     };
   }
-  const command = await denokvCommand();
+  const command = denokvCommand();
   if (command === null) throw new Error("denokv is not installed: set DENOKV to its path");
   return await KvProcess.start(folder, command);
 }
