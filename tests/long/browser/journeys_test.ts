@@ -1,10 +1,10 @@
 /** Common user journeys, driven by visible texts. */
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Locator, Page } from "playwright-core";
-import { UNPRICED_MODEL } from "../../support/builders/week_agents.ts";
+import { CAUSE, UNPRICED_MODEL } from "../../support/builders/demo_week.ts";
 import { runId } from "../../support/builders/requests.ts";
 import { browserTest } from "../../support/harness/browser.ts";
-import { CAUSE, type DemoWorld, openDemoWorld } from "../../support/builders/demo_world.ts";
+import { type DemoWorld, openDemoWorld } from "../../support/builders/demo_world.ts";
 import { BrowserSession, DESK, PHONE } from "../../support/harness/browser_session.ts";
 
 /** Browser setups that each journey runs in. */
@@ -63,17 +63,6 @@ journey("a user compares a failed run with the last success", async ({ page }, w
   await page.getByRole("row", { name: /Cost/ }).first().waitFor();
 });
 
-journey("a user finds the most expensive call of a run", async ({ page }, world) => {
-  await page.goto(`/dashboard/runs/${world.runs.parent}`);
-  // One click, also where the call is on another page of the steps.
-  await page.getByRole("link", { name: /^most expensive \$/ }).click();
-  const mark = page.getByRole("img", { name: /most expensive/ });
-  const marked = page.getByRole("row").filter({ has: mark });
-  await marked.and(page.locator("[aria-selected=true]")).waitFor();
-  const step = page.getByRole("complementary", { name: "Selected step" });
-  await step.getByText("Priced by").or(step.getByText("No price for")).first().waitFor();
-});
-
 journey(
   "a user explains this month's bill and prices the unknown model",
   async ({ page }, world) => {
@@ -122,7 +111,6 @@ journey("a user finds what a customer cost in October, months later", async (vis
   assertEquals(clicks.made <= 3, true, `${clicks.made} clicks`);
 });
 
-/** Clicks, and counts the clicks. */
 function countClicks() {
   return {
     made: 0,
@@ -149,7 +137,6 @@ async function searchFor(
   if (!hasDialog) await field.press("Enter");
 }
 
-/** Opens a page from the menu. */
 async function goBy(page: Page, name: string): Promise<void> {
   const place = page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name });
   if (await place.count() > 0) await place.click();
@@ -169,7 +156,6 @@ async function goBySettings(page: Page, name: string): Promise<void> {
   await page.getByRole("navigation", { name: "Settings" }).getByRole("link", { name }).click();
 }
 
-/** Returns the exact cost of a model in the table of the page. */
 async function costShown(page: Page, model: string): Promise<number> {
   const row = page.getByRole("row").filter({
     has: page.getByRole("rowheader", { name: model, exact: true }),
@@ -179,13 +165,11 @@ async function costShown(page: Page, model: string): Promise<number> {
   return Number(text.replaceAll(/[$,]/g, ""));
 }
 
-/** Returns the cost of a model in the last 30 days, from the API. */
 async function costOf({ h }: DemoWorld, model: string): Promise<number> {
   const { groups } = (await h.get("/v1/spend?group_by=model")).json;
   return groups.find(({ key }: { key: string }) => key === model).cost_usd;
 }
 
-/** Returns whether an element is in the viewport. */
 async function isOnScreen(element: Locator): Promise<boolean> {
   const [box, screen] = [await element.boundingBox(), element.page().viewportSize()];
   return box !== null && screen !== null && box.y + box.height > 0 && box.y < screen.height;

@@ -8,7 +8,6 @@ import { aHeartbeat } from "./requests.ts";
 /** Allows receivers of the test's own machine. */
 export const LOOPBACK = parseEgress("127.0.0.0/8") ?? NO_EGRESS;
 
-/** Error of the failed runs. */
 export const RUN_ERROR = "502 from the payments ledger";
 
 let runs = 0;
@@ -23,7 +22,6 @@ export async function reportRuns(h: Harness, agent: string, count: number, statu
   }
 }
 
-/** Returns the id of the latest open incident of an agent. */
 export async function openIncidentOf(h: Harness, agent: string): Promise<string> {
   const reader = await signedIn(h);
   const query = new URLSearchParams({ state: "unresolved", agent });

@@ -1,7 +1,6 @@
 /** Rate cards for tests. */
 import type { RateCard, RateMatch, RateRow } from "../../../domain/pricing/rates.ts";
 
-/** A card without any row. */
 export const NO_CARD: RateCard = { find: () => null };
 
 /** Creates a row that is always valid, in picodollars per token. */
@@ -18,7 +17,6 @@ export function rateRow(model: string, input: number, output: number): RateRow {
   };
 }
 
-/** Creates a card of such rows. */
 export function cardOf(...rows: RateRow[]): RateCard {
   const matches = new Map(
     rows.map((row): [string, RateMatch] => [row.model, { row, match: "exact" }]),

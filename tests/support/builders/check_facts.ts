@@ -42,12 +42,10 @@ export const FACTS: AllFacts = {
   longest_repeat: { times: 1, name: "search" },
 };
 
-/** Compiles an expression that must be right. */
 export function compiled(expression: string): Program {
   return compile(expression, PATTERNS);
 }
 
-/** Returns why an expression is refused. */
 export function refusalOf(expression: string): string {
   const problem = problemOf(() => compile(expression, PATTERNS));
   if (problem === null) throw new Error(`${expression} is accepted`);

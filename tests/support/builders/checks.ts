@@ -27,7 +27,6 @@ export function aCheck(expression: string, fields: Partial<CheckSettings> = {}):
   };
 }
 
-/** Results of run number `n`. */
 export async function resultsOf(store: Store, n: number): Promise<readonly CheckResult[]> {
   return decodeResults(await getValue(store, keys.checkResults(TEAM.id, run(n))));
 }
@@ -37,7 +36,6 @@ export async function outcomesOf(store: Store, n: number): Promise<string[]> {
   return (await resultsOf(store, n)).map(({ check, status }) => `${check} ${status}`);
 }
 
-/** Summary of run number `n`. */
 export async function summaryOf(store: Store, n: number): Promise<RunSummary> {
   return decodeSums(await getValue(store, keys.summary(TEAM.id, run(n))) as Uint8Array);
 }

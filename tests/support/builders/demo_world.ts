@@ -2,9 +2,10 @@
  * A service with history: a week of three agents up to today's noon, a run that failed last night,
  * a very long one, scores, tokens, and another team that must not see any of this.
  */
-import { type DemoRun, demoRuns } from "./week_runs.ts";
+import { type DemoRun, demoWeek } from "./demo_week.ts";
 import { Harness, NOON } from "../harness/harness.ts";
 import { openIncidentOf } from "./alerts.ts";
+import { accepted, runId, scoreId } from "./requests.ts";
 import { signedIn } from "../harness/dashboard.ts";
 import { OPERATOR_KEY } from "../harness/operator.ts";
 import { IN_FILES } from "../harness/test_kv.ts";
@@ -27,11 +28,6 @@ export interface DemoWorld extends AsyncDisposable {
   /** Data that only the other team may see. */
   readonly otherTeam: { readonly key: string; readonly agent: string; readonly run: string };
 }
-
-/** Error of last night's failed run, as its tool reported it. */
-export const CAUSE = "403 from the ledger of invoices: token expired at 02:11";
-
-export const LONG_RUN_EVENTS = 300;
 
 const OPTIONS = { operatorKey: OPERATOR_KEY, clockGapMaxMs: Infinity };
 
@@ -57,16 +53,13 @@ export async function openDemoWorld(): Promise<DemoWorld> {
 
 /** Sends everything; the clock is at noon afterwards. */
 async function fill(h: Harness): Promise<Copied["world"]> {
-  const past = demoRuns(1, NOON, "eu");
+  const { runs, ids } = demoWeek();
   await checks(h);
-  await replay(h, past);
-  const failed = await lastNight(h);
-  const long = await longRun(h);
-  const running = await runningNow(h);
+  await replay(h, runs);
   await monitors(h);
   h.nowMs = NOON;
-  await h.post(`/v1/runs/${failed}/scores`, {
-    id: idOf("scr", 1),
+  await h.post(`/v1/runs/${ids.failed}/scores`, {
+    id: scoreId(1),
     name: "reviewed",
     value: false,
     source: "people",
@@ -81,13 +74,7 @@ async function fill(h: Harness): Promise<Copied["world"]> {
   const prices = await newPrices(h);
   const incident = await alerts(h);
   return {
-    runs: {
-      failed,
-      long,
-      running,
-      parent: oneOf(past, "with children"),
-      unpriced: oneOf(past, "unknown model"),
-    },
+    runs: ids,
     agent,
     keyId: created.json.id,
     incident,
@@ -96,46 +83,36 @@ async function fill(h: Harness): Promise<Copied["world"]> {
   };
 }
 
-function oneOf(runs: readonly DemoRun[], scenario: DemoRun["scenario"]): string {
-  const demoRun = runs.findLast((run) => run.scenario === scenario);
-  if (demoRun === undefined) throw new Error(`the week has no run "${scenario}"`);
-  return demoRun.id;
-}
-
 /** Sets checks before the runs: one that some runs fail, one that is a warning, one that is off. */
-async function checks(h: Harness): Promise<void> {
-  for (
-    const [slug, body] of [
-      ["no-errors", { expression: "usage.errors == 0", description: "No step of a run fails" }],
-      ["quick", { expression: "duration_ms < 60000", severity: "warn", agents: ["research*"] }],
-      ["answers", { expression: 'output.report != ""', severity: "info", sample: 0.5 }],
-      ["cheap", { expression: "cost_usd < 0.50", enabled: false }],
-    ] as const
-  ) {
-    const { status, text } = await h.request("PUT", `/v1/checks/${slug}`, { body });
-    if (status !== 202) throw new Error(`${slug}: ${status} ${text}`);
-  }
+function checks(h: Harness): Promise<void> {
+  return putAll(h, {
+    "checks/no-errors": { expression: "usage.errors == 0", description: "No step of a run fails" },
+    "checks/quick": { expression: "duration_ms < 60000", severity: "warn", agents: ["research*"] },
+    "checks/answers": { expression: 'output.report != ""', severity: "info", sample: 0.5 },
+    "checks/cheap": { expression: "cost_usd < 0.50", enabled: false },
+  });
 }
 
 /** Sets budgets that are within their limits, used up and observed, pauses, and a judge. */
-async function budgetsAndJudges(h: Harness): Promise<void> {
+function budgetsAndJudges(h: Harness): Promise<void> {
   const until = new Date(NOON + 3 * 3_600_000).toISOString();
   const judge = { connection: "openai", model: "gpt-4o", rubric: "Score {{output}} for {{goal}}." };
   const month = { period: "month", limit_usd: 200 };
-  for (
-    const [path, body] of [
-      ["budgets/team-month", { ...month, scope: {}, mode: "hard" }],
-      ["budgets/each-agent", { ...month, scope: { each: "agent" }, limit_usd: 1, mode: "soft" }],
-      ["budgets/acme", { ...month, scope: { customer_id: "acme" }, limit_usd: 4 }],
-      ["budgets/research", { ...month, scope: { agent: "research" }, limit_usd: 40, mode: "hard" }],
-      ["budgets/one-run", { scope: {}, period: "run", limit_usd: 2, enabled: false }],
-      ["pauses/provider", { agent: "issue-triage", reason: "The provider is down", until }],
-      ["pauses/globex", { customer_id: "globex", reason: "Unpaid since October" }],
-      ["judges/helpful", { ...judge, result: { type: "score", min: 1, max: 5 }, sample: 0.1 }],
-    ] as const
-  ) {
-    const { status, text } = await h.request("PUT", `/v1/${path}`, { body });
-    if (status !== 202) throw new Error(`${path}: ${status} ${text}`);
+  return putAll(h, {
+    "budgets/team-month": { ...month, scope: {}, mode: "hard" },
+    "budgets/each-agent": { ...month, scope: { each: "agent" }, limit_usd: 1, mode: "soft" },
+    "budgets/acme": { ...month, scope: { customer_id: "acme" }, limit_usd: 4 },
+    "budgets/research": { ...month, scope: { agent: "research" }, limit_usd: 40, mode: "hard" },
+    "budgets/one-run": { scope: {}, period: "run", limit_usd: 2, enabled: false },
+    "pauses/provider": { agent: "issue-triage", reason: "The provider is down", until },
+    "pauses/globex": { customer_id: "globex", reason: "Unpaid since October" },
+    "judges/helpful": { ...judge, result: { type: "score", min: 1, max: 5 }, sample: 0.1 },
+  });
+}
+
+async function putAll(h: Harness, bodies: Readonly<Record<string, object>>): Promise<void> {
+  for (const [path, body] of Object.entries(bodies)) {
+    await accepted(h.request("PUT", `/v1/${path}`, { body }));
   }
 }
 
@@ -144,7 +121,7 @@ async function replay(h: Harness, runs: readonly DemoRun[]): Promise<void> {
   for (const run of runs) {
     for (const [i, { path, body }] of run.calls.entries()) {
       h.nowMs = i === 0 ? run.startMs : run.endMs ?? NOON;
-      await send(h, path, body);
+      await accepted(h.post(path, body));
     }
   }
 }
@@ -156,113 +133,6 @@ async function rejected(h: Harness): Promise<void> {
     await h.post("/v1/runs", { id: `run-${n}`, agent: "researcher" }, { headers });
     await h.post("/v1/heartbeats", { agent: "nightly-report", cost_usd: "a lot" }, { headers });
   }
-}
-
-async function send(h: Harness, path: string, body: unknown): Promise<void> {
-  const { status, text } = await h.post(path, body);
-  if (status > 299) throw new Error(`${path}: ${status} ${text}`);
-}
-
-function idOf(prefix: "run" | "evt" | "scr", n: number): string {
-  return `${prefix}_eu_019aa000${n.toString(16).padStart(24, "0")}`;
-}
-
-const llm = (latencyMs: number) => ({
-  provider: "openai",
-  model: "gpt-4o",
-  input_tokens: 1_800,
-  output_tokens: 210,
-  latency_ms: latencyMs,
-});
-
-const tool = (name: string, latencyMs: number, more: Record<string, unknown> = {}) => ({
-  name,
-  latency_ms: latencyMs,
-  status: "ok",
-  ...more,
-});
-
-/** Stores a run at ten past two that its data source refuses. */
-async function lastNight(h: Harness): Promise<string> {
-  const startMs = NOON - 10 * 3_600_000 + 600_000;
-  const error = { status: "error", error: CAUSE };
-  const events: (readonly [string, number, Record<string, unknown>])[] = [
-    ["log", 100, { level: "info", message: "41 invoices to reconcile" }],
-    ["llm_call", 900, llm(2_400)],
-    ["tool_call", 3_600, tool("fetch_invoices", 700, { arguments: { since: "2026-11-20" } })],
-    ["llm_call", 4_800, llm(3_900)],
-    ["tool_call", 9_100, tool("post_booking", 1_250, { arguments: { invoice: 7_114 }, ...error })],
-    ["log", 10_600, { level: "error", message: `Giving up: ${CAUSE}` }],
-  ];
-  return await completeRun(
-    h,
-    1_000,
-    startMs,
-    {
-      agent: "invoice-sync",
-      customer_id: "acme",
-      feature: "bookkeeping",
-      goal: "Reconcile yesterday's invoices with the bank's statement",
-      metadata: { host: "worker-2", attempt: 3 },
-    },
-    events,
-    {
-      status: "failed",
-      finished_at: new Date(startMs + 11_000).toISOString(),
-      output: { error: CAUSE, booked: 17, left: 24 },
-      scores: { completed: false },
-    },
-  );
-}
-
-/** Stores a run with more events than one page shows. */
-async function longRun(h: Harness): Promise<string> {
-  const startMs = NOON - 3 * 3_600_000;
-  const events = Array.from({ length: LONG_RUN_EVENTS }, (_, i) => {
-    const afterMs = i * 9_000;
-    if (i % 3 === 0) return ["llm_call", afterMs, llm(4_000 + i)] as const;
-    if (i % 3 === 1) return ["tool_call", afterMs, tool("read_page", 1_000 + i)] as const;
-    return ["log", afterMs, { level: "info", message: `page ${i} read` }] as const;
-  });
-  return await completeRun(h, 2_000, startMs, { agent: "research", customer_id: "hooli" }, events, {
-    status: "success",
-    finished_at: new Date(startMs + LONG_RUN_EVENTS * 9_000).toISOString(),
-    output: { report: "Four databases compared. ".repeat(80) },
-    scores: { grounded: true, coverage: 0.82 },
-  });
-}
-
-async function runningNow(h: Harness): Promise<string> {
-  const id = idOf("run", 3_000);
-  h.nowMs = NOON - 120_000;
-  const started_at = new Date(h.nowMs).toISOString();
-  await send(h, "/v1/runs", { id, agent: "issue-triage", started_at, customer_id: "globex" });
-  return id;
-}
-
-async function completeRun(
-  h: Harness,
-  n: number,
-  startMs: number,
-  opening: Record<string, unknown>,
-  events: readonly (readonly [string, number, Record<string, unknown>])[],
-  finish: Record<string, unknown> & { readonly finished_at: string },
-): Promise<string> {
-  const id = idOf("run", n);
-  h.nowMs = startMs;
-  await send(h, "/v1/runs", { id, started_at: new Date(startMs).toISOString(), ...opening });
-  h.nowMs = Date.parse(finish.finished_at);
-  const items = events.map(([type, afterMs, data], i) => ({
-    id: idOf("evt", n + i),
-    type,
-    ts: new Date(startMs + afterMs).toISOString(),
-    data,
-  }));
-  for (let at = 0; at < items.length; at += 50) {
-    await send(h, `/v1/runs/${id}/events`, { events: items.slice(at, at + 50) });
-  }
-  await send(h, `/v1/runs/${id}/finish`, finish);
-  return id;
 }
 
 /** Monitors the agents, so that one is down, one late, one up and one paused at noon. */
@@ -291,15 +161,10 @@ async function monitors(h: Harness): Promise<void> {
 async function alerts(h: Harness): Promise<string> {
   const channel = { type: "webhook", url: "https://hooks.example.com/runledger", enabled: false };
   const until = new Date(NOON + 3_600_000).toISOString();
-  for (
-    const [path, body] of [
-      ["/v1/channels/ops", { ...channel, default: true, headers: { "X-Team": "billing" } }],
-      ["/v1/silences/upgrade", { match: { agents: ["research"] }, until, comment: "new version" }],
-    ] as const
-  ) {
-    const { status, text } = await h.request("PUT", path, { body });
-    if (status !== 202) throw new Error(`${path}: ${status} ${text}`);
-  }
+  await putAll(h, {
+    "channels/ops": { ...channel, default: true, headers: { "X-Team": "billing" } },
+    "silences/upgrade": { match: { agents: ["research"] }, until, comment: "new version" },
+  });
   return await openIncidentOf(h, "invoice-sync");
 }
 
@@ -316,7 +181,7 @@ async function newPrices(h: Harness): Promise<{ rateId: string; jobId: string }>
 
 async function anotherTeam(h: Harness): Promise<DemoWorld["otherTeam"]> {
   const { key } = await h.addTeam("team");
-  const [agent, run] = ["rivals-secret-agent", idOf("run", 4_000)];
+  const [agent, run] = ["rivals-secret-agent", runId(4_000)];
   await h.post("/v1/heartbeats", { id: run, agent, customer_id: "rivals-customer" }, { key });
   return { key, agent, run };
 }

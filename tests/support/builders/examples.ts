@@ -3,7 +3,6 @@ import { ENDPOINTS } from "../../../routes/api/endpoints.ts";
 import type { Endpoint } from "../../../routes/openapi/describe.ts";
 import { exampleFor } from "../../../routes/openapi/document.ts";
 
-/** Returns the path and query of an endpoint's example. */
 export function urlOf({ id, path }: Endpoint): string {
   const example = exampleFor({ id });
   const filled = Object.entries(example.path ?? {}).reduce(

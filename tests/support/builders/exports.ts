@@ -5,7 +5,6 @@ import { runId } from "./requests.ts";
 import { NOON } from "../harness/harness.ts";
 import type { RunListStore } from "../../../kv/run_list/run_list.ts";
 
-/** Creates row number `n` of a list. */
 export function aRow(n: number, fields: Partial<RunListRow> = {}): RunListRow {
   return {
     id: runId(n) as RunId,
@@ -49,7 +48,6 @@ export function aRow(n: number, fields: Partial<RunListRow> = {}): RunListRow {
 
 /** A list of `count` runs, created while it is read; records its requests. */
 export class FakeRunList implements RunListStore {
-  /** Positions after which pages started. */
   readonly pagesRead: number[] = [];
   readonly #count: number;
 

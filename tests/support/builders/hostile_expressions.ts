@@ -4,40 +4,18 @@ import type { Random } from "../../../tools/random.ts";
 /** Characters of the longest expression. */
 const CHARS_MAX = 1_000;
 
-const PATTERNS = [
-  ...[
-    "(a+)+$",
-    "(a|a)*b",
-    "(a|aa)+$",
-    "(.*)*x",
-    "(.*a){20}",
-    "(a*)*(a*)*(a*)*$",
-    "a**",
-    "(?:a?){40}a{40}",
-  ],
-  ...["(a{1,1000}){1,1000}", "a{1001}", "((((a{9}){9}){9}){9}){9}", ".{0,900}x", "[^b]{300}$"],
-  ...[
-    "\\\\pL{500}",
-    "(?i)[\\\\pL\\\\pN]{400}",
-    "(a|b|c|d|e|f|g){99}z",
-    "(?s).*.*.*.*.*=.*",
-    "^(([a-z])+.)+[A-Z]([a-z])+$",
-  ],
-  ...[
-    "(?=a)b",
-    "(?<=a)b",
-    "(a)\\\\1",
-    "(?>a+)",
-    "[",
-    "(",
-    "a{2,1}",
-    "\\\\",
-    "*",
-    "(?P<n>a",
-    "[[:alpha:]]{900}",
-    "",
-  ],
-] as const;
+/** Parts of expressions, none of which has a space. */
+function words(text: string) {
+  return text.split(" ") as [string, ...string[]];
+}
+
+const PATTERNS = words(
+  `(a+)+$ (a|a)*b (a|aa)+$ (.*)*x (.*a){20} (a*)*(a*)*(a*)*$ a** (?:a?){40}a{40} ` +
+    `(a{1,1000}){1,1000} a{1001} ((((a{9}){9}){9}){9}){9} .{0,900}x [^b]{300}$ \\\\pL{500} ` +
+    `(?i)[\\\\pL\\\\pN]{400} (a|b|c|d|e|f|g){99}z (?s).*.*.*.*.*=.* ` +
+    `^(([a-z])+.)+[A-Z]([a-z])+$ (?=a)b (?<=a)b (a)\\\\1 (?>a+) [ ( a{2,1} \\\\ * (?P<n>a ` +
+    `[[:alpha:]]{900} `,
+);
 
 const TEXTS = [
   "output.text",
@@ -56,118 +34,21 @@ const LISTS = [
   "[1,2,3]",
 ] as const;
 
-const LEAVES = [
-  ...[
-    "cost_usd",
-    "usage.errors",
-    "output",
-    "output.list",
-    "tools",
-    "scores",
-    "metadata",
-    "unpriced",
-  ],
-  ...[
-    "true",
-    "null",
-    "1",
-    "-1",
-    "1e308",
-    "9223372036854775807",
-    "9223372036854775808",
-    "0x7f",
-    "1u",
-  ],
-  ...['"a"', "b'\\xff'", "r'\\d'", "'''a'''", "[]", "{}", "{'a': 1}", "[[[[[[[[1]]]]]]]]"],
-  ...[
-    "__proto__",
-    "constructor",
-    "output.__proto__",
-    "output.constructor",
-    'output["__proto__"]',
-    "this",
-    "globalThis",
-  ],
-  ...[
-    '"a".constructor',
-    "tools[999]",
-    "tools[-1]",
-    "output.text.matches('(a+)+$')",
-    "timestamp('x')",
-    "duration('1s')",
-  ],
-  ...[
-    "type(1)",
-    "dyn(1)",
-    "bytes('a')",
-    "now()",
-    "eval('1')",
-    "import('a')",
-    "process.env",
-    "Deno",
-    "fetch('http://x')",
-  ],
-] as const;
+const LEAVES = words(
+  `cost_usd usage.errors output output.list tools scores metadata unpriced true null 1 -1 ` +
+    `1e308 9223372036854775807 9223372036854775808 0x7f 1u "a" b'\\xff' r'\\d' '''a''' [] ` +
+    `{} {'a':1} [[[[[[[[1]]]]]]]] __proto__ constructor output.__proto__ output.constructor ` +
+    `output["__proto__"] this globalThis "a".constructor tools[999] tools[-1] ` +
+    `output.text.matches('(a+)+$') timestamp('x') duration('1s') type(1) dyn(1) bytes('a') ` +
+    `now() eval('1') import('a') process.env Deno fetch('http://x')`,
+);
 
-const OPERATORS = [
-  "+",
-  "-",
-  "*",
-  "/",
-  "%",
-  "==",
-  "!=",
-  "<",
-  ">=",
-  "&&",
-  "||",
-  "in",
-  "?",
-  ".",
-  "|",
-] as const;
+const OPERATORS = words("+ - * / % == != < >= && || in ? . |");
 
-const TOKENS = [
-  ...[
-    "(",
-    ")",
-    "[",
-    "]",
-    "{",
-    "}",
-    ".",
-    ",",
-    "?",
-    ":",
-    "!",
-    "-",
-    "&&",
-    "||",
-    "==",
-    "'",
-    '"',
-    "`",
-    "\\",
-    "//",
-  ],
-  ...[
-    "\0",
-    "\n",
-    "\ud800",
-    "\u202e",
-    "💡",
-    "\ufeff",
-    "all",
-    "has",
-    "a",
-    "1",
-    "1.",
-    ".5",
-    "e9",
-    "cost_usd",
-    "tools",
-  ],
-] as const;
+const TOKENS = words(
+  `( ) [ ] { } . , ? : ! - && || == ' " \` \\ // \0 \n \ud800 \u202e 💡 \ufeff all has a 1 ` +
+    `1. .5 e9 cost_usd tools`,
+);
 
 type Family = (random: Random) => string;
 
@@ -175,7 +56,7 @@ const nest = (open: string, close: string, inside: string, depth: number) =>
   open.repeat(depth) + inside + close.repeat(depth);
 
 function loops(random: Random, depth: number): string {
-  const [list, name] = [random.pick([...LISTS]), `x${depth}`];
+  const [list, name] = [random.pick(LISTS), `x${depth}`];
   const inside = depth === 0 ? random.pick(["true", "false", "1 == 2"]) : loops(random, depth - 1);
   return `${list}.${
     random.pick(["all", "exists", "filter", "map", "exists_one"])
@@ -183,17 +64,17 @@ function loops(random: Random, depth: number): string {
 }
 
 function tree(random: Random, depth: number): string {
-  if (depth === 0) return random.pick([...LEAVES]);
+  if (depth === 0) return random.pick(LEAVES);
   const [left, right] = [tree(random, depth - 1), tree(random, random.int(0, depth - 1))];
   return random.chance(1 / 5)
     ? `(${left}) ? (${right}) : (${left})`
-    : `(${left}) ${random.pick([...OPERATORS])} (${right})`;
+    : `(${left}) ${random.pick(OPERATORS)} (${right})`;
 }
 
 const FAMILIES: readonly Family[] = [
-  (random) => `finds(${random.pick([...TEXTS])}, "${random.pick([...PATTERNS])}")`,
-  (random) => `tools.all(t, !finds(${random.pick([...TEXTS])}, "${random.pick([...PATTERNS])}"))`,
-  (random) => `finds("${"a".repeat(random.int(0, 800))}", "${random.pick([...PATTERNS])}")`,
+  (random) => `finds(${random.pick(TEXTS)}, "${random.pick(PATTERNS)}")`,
+  (random) => `tools.all(t, !finds(${random.pick(TEXTS)}, "${random.pick(PATTERNS)}"))`,
+  (random) => `finds("${"a".repeat(random.int(0, 800))}", "${random.pick(PATTERNS)}")`,
   (random) => `finds(output.text, ${random.pick(["goal", "output.text", "1", "status + status"])})`,
   (random) => loops(random, random.int(0, 4)),
   (random) => `size(${loops(random, random.int(0, 2))}) >= 0`,
@@ -221,7 +102,7 @@ const FAMILIES: readonly Family[] = [
   (random) => tree(random, random.int(1, 4)),
   (random) => `${tree(random, random.int(1, 2))} == ${tree(random, 1)}`,
   (random) =>
-    Array.from({ length: random.int(1, 120) }, () => random.pick([...TOKENS])).join(
+    Array.from({ length: random.int(1, 120) }, () => random.pick(TOKENS)).join(
       random.pick(["", " "]),
     ),
 ];

@@ -16,12 +16,10 @@ export function anEventOf(
   return { id: eventId(n) as EventId, type, ts, data: rawOf(data), facts };
 }
 
-/** Returns tool call number `n`. */
 export function aTool(n: number, name: string, fields: Record<string, unknown> = {}, ts?: number) {
   return anEventOf(n, "tool_call", { name, ...fields }, ts);
 }
 
-/** Returns score event number `n`. */
 export function aScore(n: number, name: string, value: number, ts?: number): RunEvent {
   return { ...anEventOf(n, "score", { name, value }, ts), score: [name, value] };
 }

@@ -3,7 +3,7 @@ import { noise } from "../harness/temp_store.ts";
 import { anEvent, eventId } from "./requests.ts";
 
 /** A batch to send, and the ids of its events in order. */
-export interface LargeBatch {
+interface LargeBatch {
   readonly body: string;
   readonly ids: readonly string[];
 }

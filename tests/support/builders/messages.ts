@@ -31,7 +31,6 @@ export function resolvedMessage(incident: Partial<IncidentFacts> = {}): Message 
   return { ...aMessage(ended, "incident.resolved"), at: AT + 7_500_000 };
 }
 
-/** The message of a channel's test. */
 export const TEST_MESSAGE: Message = { event: "channel.test", at: AT, incident: null };
 
 /** Text that would do harm where it is not escaped. */
@@ -42,7 +41,6 @@ export const HOSTILE =
 /** A name of 100 KB. */
 export const LONG = `${'<@\u{1F600}&"\\'.repeat(100_000 / 10)}`;
 
-/** A message whose texts are all the given one. */
 export function messageOf(text: string, event: Message["event"] = "incident.opened"): Message {
   const acknowledged = { by: text, at: AT, note: text };
   const runs = Array.from({ length: 20 }, () => text as RunId);

@@ -40,7 +40,6 @@ export const OLD_SWEPT: SweepCounts = {
   failed: 0,
 };
 
-/** An old ledger, open. */
 export class OldLedger implements AsyncDisposable {
   /** Declares a test of a ledger with data that is due for removal. */
   static readonly test = fixture(() => OldLedger.open());

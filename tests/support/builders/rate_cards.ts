@@ -28,7 +28,6 @@ export function aSpec(fields: Partial<RateSpec> = {}): RateSpec {
   };
 }
 
-/** Creates a price with the given input cost. */
 export function priced(input: number, fields: Partial<RateSpec> = {}): RateSpec {
   return aSpec({ rates: { ...aSpec().rates, input }, ...fields });
 }
@@ -52,7 +51,6 @@ export function monotonicClockAheadBy(ms: number): Disposable {
 
 export const CARD = "/v1/rate-card";
 
-/** A price as sent. */
 export const PRICE = { model: MODEL, input_usd_per_million: 2.5, output_usd_per_million: 10 };
 
 /** An id that no row has. */
@@ -67,7 +65,6 @@ export function put(
   return h.request("PUT", CARD, { body: { ...PRICE, ...fields }, key });
 }
 
-/** Deletes a row. */
 export function remove(h: Harness, id: string): Promise<Answer> {
   return h.request("DELETE", `${CARD}/${encodeURIComponent(id)}`);
 }
@@ -77,12 +74,10 @@ export async function match(h: Harness, query: Record<string, string>, key = h.k
   return (await h.get(`${CARD}/match?${new URLSearchParams(query)}`, { key })).json;
 }
 
-/** Returns the team's own rows. */
 export async function ownRows(h: Harness, key = h.key): Promise<Record<string, unknown>[]> {
   return (await h.get(`${CARD}?source=own`, { key })).json.own;
 }
 
-/** Returns the status, code and field of a refusal. */
 export function refusalOf({ status, json }: Answer): unknown[] {
   return [status, json.error, json.field];
 }

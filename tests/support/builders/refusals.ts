@@ -2,7 +2,6 @@
 import type { Refusal } from "../../../domain/refusals/refusals.ts";
 import { NOON } from "../harness/harness.ts";
 
-/** Creates a refused call. */
 export function aRefusal(fields: Partial<Refusal> = {}): Refusal {
   return {
     at: NOON,

@@ -22,12 +22,10 @@ export function aModelCall(
   return anEvent(n, { type: "llm_call", data: { ...ATLAS, ...tokens, ...data }, ...fields });
 }
 
-/** Sends events to run number `n`. */
 export async function sendEvents(h: Harness, n: number, ...events: unknown[]): Promise<void> {
   assertEquals((await h.post(`/v1/runs/${runId(n)}/events`, { events })).status, 202);
 }
 
-/** Stores a closed run with some events, one call by default. */
 export async function aClosedRun(
   h: Harness,
   n: number,

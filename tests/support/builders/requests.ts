@@ -1,12 +1,18 @@
 /** Valid sample requests, and ids that are easy to distinguish. */
-import { NOON } from "../harness/harness.ts";
+import { assert } from "@std/assert";
+import { type Answer, NOON } from "../harness/harness.ts";
 
-/** Returns run id number `n`. */
+/** Returns the answer of a call that must succeed. */
+export async function accepted(sent: Promise<Answer>): Promise<Answer> {
+  const answer = await sent;
+  assert(answer.status >= 200 && answer.status < 300, `${answer.status} ${answer.text}`);
+  return answer;
+}
+
 export function runId(n: number, region = "eu"): string {
   return `run_${region}_${n.toString(16).padStart(32, "0")}`;
 }
 
-/** Returns event id number `n`. */
 export function eventId(n: number, region = "eu"): string {
   return `evt_${region}_${n.toString(16).padStart(32, "0")}`;
 }
@@ -26,7 +32,6 @@ export function anEvent(n: number, fields: Record<string, unknown> = {}) {
   return { id: eventId(n), type: "log", ts: at(n), data: { message: `line ${n}` }, ...fields };
 }
 
-/** Creates events `from` to `to`, inclusive. */
 export function events(from: number, to: number): ReturnType<typeof anEvent>[] {
   return Array.from({ length: to - from + 1 }, (_, i) => anEvent(from + i));
 }
@@ -41,7 +46,6 @@ export function aHeartbeat(n: number, fields: Record<string, unknown> = {}) {
   return { id: runId(n), agent: "nightly", ...fields };
 }
 
-/** Returns score id number `n`. */
 export function scoreId(n: number): string {
   return `scr_eu_${n.toString(16).padStart(32, "0")}`;
 }

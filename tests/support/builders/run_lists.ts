@@ -15,8 +15,7 @@ export const LIST_CARD = cardOf(rateRow("known", 3, 5));
 
 const HOUR_MS = 3_600_000;
 
-/** A run as sent. */
-export interface SentRun {
+interface SentRun {
   /** Orphans have no opening. */
   readonly kind: "run" | "heartbeat" | "orphan";
   /** Hours after noon; for an orphan, of its first part. */
@@ -24,7 +23,6 @@ export interface SentRun {
   readonly agent: string;
   readonly customer: string | null;
   readonly feature: string | null;
-  /** Final status; null while open. */
   readonly end: "success" | "failed" | "timeout" | null;
   /** Models it calls; a heartbeat reports the first. */
   readonly calls: readonly { model: string; provider: string | null; tokens: number }[];
@@ -82,7 +80,6 @@ export const anyQuery: fc.Arbitrary<RunsQuery> = fc.record({
   }))
 );
 
-/** Stores a run by its calls. */
 export async function send(runs: RunStore, team: Team, n: number, sent: SentRun): Promise<void> {
   const id = run(n);
   const at = NOON + sent.hour * HOUR_MS;

@@ -6,7 +6,6 @@ import { openStore } from "../../../kv/open.ts";
 import { loadSamples } from "../../../tools/demo/load.ts";
 import { Harness, NOON } from "../harness/harness.ts";
 
-/** Opens a service and loads the samples. */
 export async function openSampleWorld(): Promise<Harness> {
   const h = await Harness.open();
   await h.restart(async () => void await loadInto(h));

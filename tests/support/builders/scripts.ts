@@ -4,7 +4,7 @@ import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "./requests.ts";
 import { noTotals, type Totals } from "../oracles/totals.ts";
 
 /** Parts that a call stores: an opening, a close, both, or events up to a number. */
-export type Stores = "opening" | "closing" | "both" | number;
+type Stores = "opening" | "closing" | "both" | number;
 
 /** A call, and its state as the client knows it. */
 export interface Call {

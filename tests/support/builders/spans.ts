@@ -14,7 +14,7 @@ import { complete } from "../../../domain/core/steps.ts";
 import { readJson } from "../../../routes/otlp/json.ts";
 import { readProtobuf } from "../../../routes/otlp/protobuf.ts";
 
-export interface CallCounts {
+interface CallCounts {
   calls: number;
   failed: number;
   input_tokens: number;
@@ -50,12 +50,10 @@ export interface RecordedExport {
   readonly expected: ExpectedExport;
 }
 
-/** Reads all recorded exports. */
 export function recordedExports(): Promise<RecordedExport[]> {
   return Promise.all(Object.keys(EXPECTED).map(recordedExport));
 }
 
-/** Reads the recorded export of a product. */
 export async function recordedExport(name: string): Promise<RecordedExport> {
   const isJson = ["ai6", "ai7", "lf"].includes(name);
   const file = new URL(`../../fixtures/otlp/${name}.${isJson ? "json" : "pb"}.gz`, import.meta.url);
@@ -78,13 +76,12 @@ export function spansOf(sent: RecordedExport): readonly Span[] {
   return checkSpans(sentSpansOf(sent)).spans;
 }
 
-/** Maps the spans of one request. */
 export function runsOf(spans: readonly Span[], keepsContent = true): readonly RunSpans[] {
   return complete(mapSpans(spans, { region: "eu", agent: null, keepsContent })).runs;
 }
 
 /** A run as a store has it after some requests. */
-export interface CollectedRun {
+interface CollectedRun {
   facts: TraceFacts;
   readonly events: Map<string, RunSpans["events"][number]>;
 }
@@ -106,7 +103,7 @@ export function collect(
 }
 
 /** A run in comparable words, to compare it with another of the same spans. */
-export interface RunResult {
+interface RunResult {
   readonly trace: string;
   readonly agent: string | undefined;
   readonly status: string | undefined;

@@ -8,10 +8,8 @@ import type { RunLabels } from "../../../domain/runs/run.ts";
 import { encodeRollup, rollupKey } from "../../../kv/spend/rollups.ts";
 import type { Harness } from "../harness/harness.ts";
 
-/** UTC day of the tests. */
 export const TODAY = "2026-11-21";
 
-/** A dollar in picodollars. */
 export const DOLLAR = 1_000_000_000_000n;
 
 /** Calls to a model that cost a dollar. */

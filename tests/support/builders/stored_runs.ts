@@ -36,7 +36,6 @@ export function processingStoreOf(store: Store) {
   return processingOf(store, () => NOON);
 }
 
-/** Returns run id number `n`. */
 export function run(n: number): RunId {
   return runId(n) as RunId;
 }
@@ -62,12 +61,10 @@ export function aCall(n: number, model = "known", provider: string | null = null
   };
 }
 
-/** Opens run number `n`. */
 export function open(runs: RunStore, n: number, fields: Record<string, unknown> = {}, team = TEAM) {
   return runs.open(team, { id: run(n), agent: "a", startedAt: NOON, ...fields }, NOON);
 }
 
-/** Finishes run number `n`. */
 export function finish(runs: RunStore, n: number, team = TEAM) {
   return runs.finish(team, run(n), { status: "success", finishedAt: NOON + 1 }, NOON);
 }

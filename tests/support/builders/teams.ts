@@ -5,7 +5,6 @@ import type { Team } from "../../../domain/teams/team.ts";
 import { keys, newTeamId } from "../../../kv/base/keys.ts";
 import { getValue, type Store } from "../../../kv/store.ts";
 
-/** Stores a team. */
 export async function insertTeam(store: Store, tier: Tier, name = "team"): Promise<Team> {
   const team: Team = { id: newTeamId(), name, tier };
   await store.writer.commit({ team: team.id, sets: [{ key: keys.team(team.id), value: team }] });
