@@ -14,7 +14,6 @@ import { number } from "./fault.ts";
 
 const HOUR_MS = 3_600_000, DAY_MS = 86_400_000;
 
-/** Sequences of clock values. */
 export const CLOCKS: Record<string, readonly number[]> = {
   "back 1 h and forward again": [NOON, NOON - HOUR_MS, NOON],
   "forward 40 d and back again": [NOON, NOON + 40 * DAY_MS, NOON],
@@ -34,7 +33,6 @@ export const CLOCKS: Record<string, readonly number[]> = {
 /** Runs and heartbeats of each kind at each time. */
 const EACH = 5;
 
-/** Expected counts. */
 interface Expected {
   readonly months: Map<string, number>;
   readonly days: Map<string, number>;

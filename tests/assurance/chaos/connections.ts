@@ -7,8 +7,9 @@ import { aHeartbeat, runId } from "../../support/builders/requests.ts";
 import { Process } from "../../support/harness/process.ts";
 import { ask, head, post, RawSocket, refusal } from "../../support/harness/raw_socket.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
+import { until } from "../../support/harness/until.ts";
 import { assertExact, noPendingWork } from "./verify.ts";
-import { KEY, number, settingsIn } from "./fault.ts";
+import { KEY, number, settingsIn, statusOf } from "./fault.ts";
 
 /** Connections of each kind. */
 const EACH = 100;
@@ -73,16 +74,16 @@ export async function reset(): Promise<string> {
       const head = post([`Content-Length: ${body.length}`], HEARTBEATS);
       return sendAndReset(process.url, head + (isHalf(n) ? body.slice(0, -1) : body));
     }));
-    assertEquals(await statusOf(process.url, "/readyz"), 200);
+    assertEquals(await statusOf(`${process.url}/readyz`), 200);
     let stored = 0;
     for (const n of bodies.keys()) {
-      const status = await statusOf(process.url, `/v1/runs/${runId(n)}`);
+      const status = await statusOf(`${process.url}/v1/runs/${runId(n)}`);
       assert(status === 200 || status === 404, `${status}`);
       assert(status === 404 || !isHalf(n), `run ${n} was created from half a body`);
       stored += Number(status === 200);
     }
     for (const body of bodies) {
-      assert([200, 202].includes(await statusOf(process.url, HEARTBEATS, body)));
+      assert([200, 202].includes(await statusOf(process.url + HEARTBEATS, body)));
     }
     assertEquals(await usedOf(process.url), bodies.length);
     await noPendingWork(path);
@@ -159,8 +160,6 @@ async function gzipOfSpaces(bytes: number): Promise<Uint8Array> {
   return new Uint8Array(await new Response(zipped).arrayBuffer());
 }
 
-const AUTHORIZED = { Authorization: `Bearer ${KEY}` };
-
 async function withService(
   work: (process: Process, path: string) => Promise<string>,
 ): Promise<string> {
@@ -171,17 +170,9 @@ async function withService(
   });
 }
 
-/** Returns the status of a GET, or of a POST with a body. */
-async function statusOf(url: string, path: string, body?: string): Promise<number> {
-  const post = body === undefined ? {} : { method: "POST", body };
-  const response = await fetch(url + path, { headers: AUTHORIZED, ...post });
-  await response.body?.cancel();
-  return response.status;
-}
-
 /** Returns the number of events counted so far. */
 async function usedOf(url: string): Promise<number> {
-  const response = await fetch(`${url}/v1/usage`, { headers: AUTHORIZED });
+  const response = await fetch(`${url}/v1/usage`, { headers: { Authorization: `Bearer ${KEY}` } });
   return (await response.json()).used;
 }
 
@@ -193,7 +184,7 @@ async function timeCalls(url: string, round: number): Promise<number[]> {
   return await Promise.all(Array.from({ length: CLIENTS }, async (_, client) => {
     const startMs = performance.now();
     const body = JSON.stringify(aHeartbeat(1_000_000 + CLIENTS * round + client));
-    assertEquals(await statusOf(url, HEARTBEATS, body), 202);
+    assertEquals(await statusOf(url + HEARTBEATS, body), 202);
     return performance.now() - startMs;
   }));
 }
@@ -206,12 +197,4 @@ function p99(ms: readonly number[]): string {
 /** Returns the number of open sockets and files of a process. */
 async function openFiles(pid: number): Promise<number> {
   return (await Array.fromAsync(Deno.readDir(`/proc/${pid}/fd`))).length;
-}
-
-async function until(wanted: () => Promise<boolean>): Promise<void> {
-  const startMs = performance.now();
-  while (!await wanted()) {
-    assert(performance.now() - startMs < 10_000, "the condition did not occur in time");
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }

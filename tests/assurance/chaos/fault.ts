@@ -1,7 +1,7 @@
 /** Shared parts of the faults: their type, and the service that they act on. */
 import { KEY } from "../../support/harness/harness.ts";
-import type { Load } from "../../support/harness/load.ts";
-import type { Settings } from "../../support/harness/process.ts";
+import { Load } from "../../support/harness/load.ts";
+import { Process, type Settings } from "../../support/harness/process.ts";
 import type { Access } from "../../support/oracles/totals.ts";
 import type { PartCounts } from "../../support/oracles/verify.ts";
 
@@ -30,7 +30,7 @@ export function accessTo({ url }: Pick<Access, "url">): Access {
 }
 
 /** A load that runs until it is stopped. Always `await using`. */
-export interface RunningLoad extends AsyncDisposable {
+interface RunningLoad extends AsyncDisposable {
   /** Stops the load and waits for its last responses. */
   stop(): Promise<void>;
 }
@@ -46,17 +46,43 @@ export function startLoad(load: Load, process: Pick<Access, "url">): RunningLoad
   return { stop, [Symbol.asyncDispose]: stop };
 }
 
+/** Runs `work` on a service with a running load, of which `count` calls are acknowledged. */
+export async function underLoad<T>(
+  settings: Settings,
+  count: number,
+  work: (process: Process, load: Load, running: RunningLoad) => Promise<T>,
+): Promise<T> {
+  await using process = await Process.start(settings);
+  const load = new Load(0);
+  await using running = startLoad(load, process);
+  await load.reached(count);
+  return await work(process, load, running);
+}
+
+/** Resolves when a further call is acknowledged; returns the time until then as text. */
+export async function acknowledgedAgain(load: Load): Promise<string> {
+  const [startedMs, acknowledged] = [performance.now(), load.acknowledged];
+  await load.until((load) => load.acknowledged > acknowledged);
+  return msSince(startedMs);
+}
+
+/** Returns the status of a GET with the key, or of a POST with a body. */
+export async function statusOf(url: string, body?: string): Promise<number> {
+  const post = body === undefined ? {} : { method: "POST", body };
+  const response = await fetch(url, { headers: { Authorization: `Bearer ${KEY}` }, ...post });
+  await response.body?.cancel();
+  return response.status;
+}
+
 /** Formats the totals of a ledger. */
 export function formatCounts({ acknowledged, stored }: PartCounts): string {
   return `${number(acknowledged)} acknowledged, ${number(stored)} stored`;
 }
 
-/** Formats the milliseconds since `startedMs`. */
 export function msSince(startedMs: number): string {
   return `${Math.round(performance.now() - startedMs).toLocaleString("en")} ms`;
 }
 
-/** Formats a count. */
 export function number(count: number): string {
   return count.toLocaleString("en");
 }

@@ -4,6 +4,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { DRAIN_MS_MAX } from "../../../domain/core/limits.ts";
+import { OPERATOR_KEY } from "../../support/harness/operator.ts";
 import { Process } from "../../support/harness/process.ts";
 import { Scrape } from "../../support/oracles/prometheus.ts";
 import { openSmallDisk, run } from "../../support/harness/small_disk.ts";
@@ -15,8 +16,6 @@ const CALLS = 1_500;
 
 /** Calls in parallel. */
 const CLIENTS = 50;
-
-const OPERATOR_KEY = `opk_eu_${"0f".repeat(16)}`;
 
 /** A log destination whose reader does not read. Always `await using`. */
 interface BadLog extends AsyncDisposable {

@@ -7,7 +7,7 @@ import { aHeartbeat } from "../../support/builders/requests.ts";
 import { Process, type Settings } from "../../support/harness/process.ts";
 import { drip, SENDER, SmtpSink } from "../../support/fakes/smtp.ts";
 import { withFolder, withStore } from "../../support/harness/temp_store.ts";
-import { KEY, settingsIn } from "./fault.ts";
+import { settingsIn, statusOf } from "./fault.ts";
 
 /** Calls during an attempt: fewer than the free plan's burst. */
 const CALLS = 150;
@@ -81,12 +81,6 @@ async function reachQuota(settings: ReturnType<typeof settingsIn>): Promise<void
 
 async function call(url: string, n: number): Promise<number> {
   const startMs = performance.now();
-  const response = await fetch(`${url}/v1/heartbeats`, {
-    method: "POST",
-    headers: { Authorization: `Bearer ${KEY}` },
-    body: JSON.stringify(aHeartbeat(n)),
-  });
-  await response.body?.cancel();
-  assertEquals(response.status, 202);
+  assertEquals(await statusOf(`${url}/v1/heartbeats`, JSON.stringify(aHeartbeat(n))), 202);
   return performance.now() - startMs;
 }

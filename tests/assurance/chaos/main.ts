@@ -5,20 +5,30 @@ import { diskKinds } from "../../support/harness/small_disk.ts";
 import { denokvCommand } from "../../support/fakes/denokv.ts";
 import { clockAndNotices, clockAndRate, clockMoves, CLOCKS } from "./clock.ts";
 import { halfOpen, hugeAndDeep, reset } from "./connections.ts";
-import { diskHangs, diskTurnsReadOnly, whyNoFailingDisk } from "./disk_failing.ts";
-import { diskFull, startOnFullDisk } from "./disk_full.ts";
+import {
+  diskFull,
+  diskHangs,
+  diskTurnsReadOnly,
+  startOnFullDisk,
+  whyNoFailingDisk,
+} from "./disks.ts";
 import type { Fault } from "./fault.ts";
-import { fileDamaged } from "./file_damaged.ts";
-import { fileReadOnly, filesLost, filesMoved } from "./files_lost.ts";
+import {
+  fileDamaged,
+  fileReadOnly,
+  filesLost,
+  filesMoved,
+  startOnLockedStore,
+  storeLocked,
+} from "./files.ts";
 import { jobsTwiceAndPoisoned } from "./jobs.ts";
 import { logBroken, logDiskFull, LOGS } from "./logs.ts";
 import { mailDead } from "./mail.ts";
 import { secondProcess, twoProcesses } from "./processes.ts";
 import { denokvRestoreDrill, restoreDrill } from "./restore.ts";
-import { startOnLockedStore, storeLocked } from "./store_locked.ts";
 
 async function allFaults(): Promise<Fault[]> {
-  const denokv = await denokvCommand();
+  const denokv = denokvCommand();
   return [
     ...await diskFaults(),
     { name: "file read-only", run: fileReadOnly },

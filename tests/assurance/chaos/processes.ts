@@ -3,8 +3,8 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { Load } from "../../support/harness/load.ts";
 import { Process, runToEnd } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
-import { stopExact } from "./verify.ts";
-import { accessTo, formatCounts, number, settingsIn, startLoad } from "./fault.ts";
+import { resendAndStop, stopExact } from "./verify.ts";
+import { accessTo, number, settingsIn, startLoad, underLoad } from "./fault.ts";
 
 /** Calls that each process acknowledges. */
 const CALLS = 250;
@@ -15,18 +15,16 @@ const CALLS = 250;
 export async function secondProcess(): Promise<string> {
   return await withFolder(async (folder) => {
     const settings = settingsIn(folder);
-    await using first = await Process.start(settings);
-    const load = new Load(0);
-    await using running = startLoad(load, first);
-    await load.reached(CALLS);
-    const { code, stderr, ms } = await runToEnd(settings);
-    assertEquals(code, 3);
-    assertStringIncludes(stderr, `in use by process ${first.pid}`);
-    await running.stop();
-    assertEquals(load.refused, 0);
-    const verified = await stopExact(first, settings.RUNLEDGER_KV, [load]);
-    return `${formatCounts(verified)}, none refused by the first, the second ended with 3 in ` +
-      `${Math.round(ms)} ms, exact`;
+    return await underLoad(settings, CALLS, async (first, load, running) => {
+      const { code, stderr, ms } = await runToEnd(settings);
+      assertEquals(code, 3);
+      assertStringIncludes(stderr, `in use by process ${first.pid}`);
+      await running.stop();
+      assertEquals(load.refused, 0);
+      const counts = await resendAndStop(first, settings.RUNLEDGER_KV, load);
+      return `${counts}, none refused by the first, the second ended with 3 in ` +
+        `${Math.round(ms)} ms, exact`;
+    });
   });
 }
 

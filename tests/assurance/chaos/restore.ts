@@ -25,24 +25,14 @@ export async function restoreDrill(): Promise<string> {
     await using running = startLoad(load, process);
     await load.reached(CALLS.before);
 
-    const acknowledged = callsOf(load, ({ state }) => state === "acknowledged");
-    await runOk("backup", backup, `--kv=${path}`);
-    const attempted = callsOf(load, ({ state }) => state !== "unsent");
-    const during = load.acknowledged - acknowledged.size;
-    assert(during > 0, "nothing was acknowledged during the backup");
-    assertEquals(load.refused, 0);
-
-    const refused = await runTask("restore", backup, `--kv=${path}`);
-    assertEquals(refused.code, 3, refused.stderr);
-    assertStringIncludes(refused.stderr, `in use by process ${process.pid}`);
-    await load.reached(load.acknowledged + CALLS.after);
+    const { during, restored } = await backUp(load, path, backup, `process ${process.pid}`);
     await process.stop("SIGKILL");
     await running.stop();
     assert((await Deno.stat(`${path}-wal`)).size > 0, "no log of commits was left");
 
-    const restored = await runOk("restore", backup, `--kv=${path}`);
-    assertStringIncludes(restored, `moved the previous file to ${path}.before-restore-`);
-    const before = restoredOf(load, acknowledged, attempted);
+    const output = await runOk("restore", backup, `--kv=${path}`);
+    assertStringIncludes(output, `moved the previous file to ${path}.before-restore-`);
+    const before = restored();
     const counts = await verify(path, [before]);
     await using again = await Process.start(settings);
     await stopExact(again, path, [before]);
@@ -70,24 +60,14 @@ export async function denokvRestoreDrill(denokv: string): Promise<string> {
     await using running = startLoad(load, process);
     await load.reached(CALLS.before);
 
-    const acknowledged = callsOf(load, ({ state }) => state === "acknowledged");
-    await runOk("backup", backup, `--kv=${path}`);
-    const attempted = callsOf(load, ({ state }) => state !== "unsent");
-    const during = load.acknowledged - acknowledged.size;
-    assert(during > 0, "nothing was acknowledged during the backup");
-    assertEquals(load.refused, 0);
-
-    const refused = await runTask("restore", backup, `--kv=${path}`);
-    assertEquals(refused.code, 3, refused.stderr);
-    assertStringIncludes(refused.stderr, "in use by another program");
-    await load.reached(load.acknowledged + CALLS.after);
+    const { during, restored } = await backUp(load, path, backup, "another program");
     await kv.kill();
     await process.stop("SIGKILL");
     await running.stop();
     assert((await Deno.stat(`${path}-wal`)).size > 0, "no log of commits was left");
 
     await runOk("restore", backup, `--kv=${path}`);
-    const before = restoredOf(load, acknowledged, attempted);
+    const before = restored();
     await kv.start();
     {
       await using again = await start();
@@ -106,27 +86,35 @@ export async function denokvRestoreDrill(denokv: string): Promise<string> {
   });
 }
 
-/** Returns the load as a backup has it: every write acknowledged before, none attempted after. */
-function restoredOf(
-  load: Load,
-  acknowledged: ReadonlySet<Call>,
-  attempted: ReadonlySet<Call>,
-): Load {
-  const before = new Load(0);
-  before.scripts.push(
-    ...load.scripts.map(({ calls, ...script }) => ({
-      ...script,
-      calls: calls.map((call): Call => ({
-        ...call,
-        state: acknowledged.has(call) ? "acknowledged" : attempted.has(call) ? "sent" : "unsent",
-      })),
-    })),
-  );
-  return before;
-}
-
-function callsOf(load: Load, wanted: (call: Call) => boolean): Set<Call> {
-  return new Set(load.scripts.flatMap(({ calls }) => calls).filter(wanted));
+/**
+ * Backs up a store under load, and checks that a restore is refused while it is in use. Returns the
+ * number of calls that were acknowledged during the backup, and what returns the load as the backup
+ * has it: every write acknowledged before, none attempted after.
+ */
+async function backUp(load: Load, path: string, backup: string, user: string) {
+  const callsOf = (wanted: (call: Call) => boolean) =>
+    new Set(load.scripts.flatMap(({ calls }) => calls).filter(wanted));
+  const acknowledged = callsOf(({ state }) => state === "acknowledged");
+  await runOk("backup", backup, `--kv=${path}`);
+  const attempted = callsOf(({ state }) => state !== "unsent");
+  const during = load.acknowledged - acknowledged.size;
+  assert(during > 0, "nothing was acknowledged during the backup");
+  assertEquals(load.refused, 0);
+  const refused = await runTask("restore", backup, `--kv=${path}`);
+  assertEquals(refused.code, 3, refused.stderr);
+  assertStringIncludes(refused.stderr, `in use by ${user}`);
+  await load.reached(load.acknowledged + CALLS.after);
+  const stateOf = (call: Call) =>
+    acknowledged.has(call) ? "acknowledged" : attempted.has(call) ? "sent" : "unsent";
+  const restored = () => {
+    const before = new Load(0);
+    for (const { calls, ...script } of load.scripts) {
+      const known = calls.map((call): Call => ({ ...call, state: stateOf(call) }));
+      before.scripts.push({ ...script, calls: known });
+    }
+    return before;
+  };
+  return { during, restored };
 }
 
 async function runOk(...args: string[]): Promise<string> {

@@ -11,6 +11,7 @@ import { assertSumsAddUp, readRun, TEAM } from "../../support/builders/stored_ru
 import type { Process } from "../../support/harness/process.ts";
 import { withStore } from "../../support/harness/temp_store.ts";
 import { emptyCounts, type PartCounts, verifyRun } from "../../support/oracles/verify.ts";
+import { accessTo, formatCounts } from "./fault.ts";
 
 /**
  * Maximum milliseconds in which the worker finds work of another process: it checks every minute.
@@ -70,6 +71,16 @@ export async function stopExact(
   const counts = await verify(path, loads);
   await assertExact(path);
   return counts;
+}
+
+/** Resends what clients have no acknowledgement of, and stops; returns the totals as text. */
+export async function resendAndStop(
+  process: Process,
+  path: string,
+  ...loads: readonly Load[]
+): Promise<string> {
+  for (const load of loads) await load.resend(accessTo(process));
+  return formatCounts(await stopExact(process, path, loads));
 }
 
 /** Fails unless every total of a stopped ledger equals its parts. */

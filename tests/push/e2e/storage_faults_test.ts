@@ -1,18 +1,16 @@
 /**
  * Tests the service while its disk or file fails; `deno task assure chaos` has more such faults.
  */
-import { diskFull, startOnFullDisk } from "../../assurance/chaos/disk_full.ts";
-import { fileDamaged } from "../../assurance/chaos/file_damaged.ts";
-import { filesMoved } from "../../assurance/chaos/files_lost.ts";
+import { diskFull, startOnFullDisk } from "../../assurance/chaos/disks.ts";
+import { fileDamaged, filesMoved, storeLocked } from "../../assurance/chaos/files.ts";
 import { denokvRestoreDrill, restoreDrill } from "../../assurance/chaos/restore.ts";
-import { storeLocked } from "../../assurance/chaos/store_locked.ts";
 import { denokvCommand } from "../../support/fakes/denokv.ts";
 import { diskKinds } from "../../support/harness/small_disk.ts";
 
 const kinds = await diskKinds();
 const [disk] = kinds;
 const why = disk === undefined ? " (skipped: neither mount nor prlimit work here)" : ` (${disk})`;
-const denokv = await denokvCommand();
+const denokv = denokvCommand();
 const noDenokv = denokv === null ? " (skipped: denokv is not installed)" : "";
 const noMount = kinds.includes("tmpfs") ? "" : " (skipped: a tmpfs cannot be mounted here)";
 
