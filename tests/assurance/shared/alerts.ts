@@ -4,10 +4,10 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { runId } from "../../support/builders/requests.ts";
+import { WebhookReceiver } from "../../support/fakes/webhook_receiver.ts";
 import type { Random } from "../../../tools/random.ts";
 import { certain, listed } from "./calls.ts";
 import type { Cluster } from "./cluster.ts";
-import { Receiver } from "./receiver.ts";
 import { pause, put, type RunCalls, underKills } from "./under_kills.ts";
 
 /** Failing runs of each agent: more than an incident names. */
@@ -31,6 +31,13 @@ export const ALERT_SETTINGS = {
   RUNLEDGER_SEAL_KEY: new Uint8Array(32).fill(7).toBase64(),
 } as const;
 
+/** A message that the receiver accepted. */
+interface Message {
+  readonly id: string;
+  readonly type: string;
+  readonly incident: string;
+}
+
 /** Number of agents that fail, and of kills while they do; half as many while they succeed again. */
 interface AlertLoad {
   readonly agents: number;
@@ -40,7 +47,17 @@ interface AlertLoad {
 
 /** Lets agents fail under load and succeed again, with kills. Needs {@link ALERT_SETTINGS}. */
 export async function alerts(cluster: Cluster, load: AlertLoad): Promise<string> {
-  await using receiver = new Receiver();
+  await using receiver = WebhookReceiver.start();
+  const messages: Message[] = [];
+  // The first try of a message fails.
+  let status = 503;
+  receiver.answer = ({ id, body }) => {
+    const answer = status;
+    const { type, data } = JSON.parse(body);
+    if (answer === 204) messages.push({ id, type, incident: data.incident.id });
+    status = 204;
+    return answer;
+  };
   await put(cluster, "/v1/channels/hook", { type: "webhook", url: receiver.url, default: true });
   const rule = { kind: "run_failed", params: { consecutive: 1 }, group_by: "agent" };
   await put(cluster, "/v1/rules/failures", rule);
@@ -48,7 +65,6 @@ export async function alerts(cluster: Cluster, load: AlertLoad): Promise<string>
   const failing = agents.flatMap((agent, n) =>
     Array.from({ length: RUNS }, (_, m) => ({ agent, id: runId(n * RUNS + m), status: "fail" }))
   );
-  receiver.failures = 1;
   await underKills(cluster, load, beatsOf(shuffled(failing, load.random)));
   const open = await incidents(cluster, "unresolved");
   assertEquals(open.map(({ group }) => group.agent).sort(), agents.toSorted(), "open incidents");
@@ -67,7 +83,7 @@ export async function alerts(cluster: Cluster, load: AlertLoad): Promise<string>
   const ended = await incidents(cluster, "resolved");
   assertEquals(ended.map(({ id }) => id).sort(), open.map(({ id }) => id).sort(), "all ended");
   assert(ended.every(({ resolved_by }) => resolved_by === "condition"));
-  const repeated = await checkMessages(cluster, receiver, ended.map(({ id }) => id));
+  const repeated = await checkMessages(cluster, messages, ended.map(({ id }) => id));
   cluster.assertNoDefects();
   return `${failing.length} failing runs in ${ended.length} incidents with ${
     load.kills * 2
@@ -78,7 +94,7 @@ export async function alerts(cluster: Cluster, load: AlertLoad): Promise<string>
 /** Each message has arrived, the end of an incident after its beginning; returns the repeats. */
 async function checkMessages(
   cluster: Cluster,
-  { messages }: Receiver,
+  messages: readonly Message[],
   ended: readonly string[],
 ): Promise<number> {
   const startedMs = performance.now();

@@ -2,14 +2,12 @@
 import { assert } from "@std/assert";
 import type { Access } from "../../support/oracles/totals.ts";
 
-/** Maximum attempts of a call. */
 const ATTEMPTS_MAX = 50;
 
-/** Pause after a refusal. */
 const REFUSED_MS = 20;
 
 /** An answer, and whether an earlier attempt may have been stored. */
-export interface Certain {
+interface Certain {
   readonly status: number;
   readonly headers: Headers;
   // deno-lint-ignore no-explicit-any -- a response body

@@ -10,7 +10,6 @@ const FAULTS: Faults = { lost: 0.2, unavailable: 0.05, jitterMs: 5 };
 const CLIENTS = 8;
 const ROTATIONS = 3;
 
-/** Counts of outcomes. */
 interface Outcomes {
   known: number;
   unknown: number;

@@ -27,13 +27,11 @@ export interface Faults {
   readonly jitterMs: number;
 }
 
-/** No faults. */
 export const NO_FAULTS: Faults = { lost: 0, unavailable: 0, jitterMs: 0 };
 
 /** First part of the key of the lease, as a request's body has it. */
 const LEASE = "\x02lease\x00";
 
-/** One instance of the service. */
 export class Instance {
   readonly proxy: KvProxy;
   process: Process | null = null;
@@ -131,7 +129,6 @@ export class Cluster implements AsyncDisposable {
     }
   }
 
-  /** Sets the faults of all proxies. */
   set faults({ lost, unavailable, jitterMs }: Faults) {
     const random = this.#random;
     const fate = (): Fate => {

@@ -19,7 +19,7 @@ const PAUSE_MS = 50;
 const KILL_MS = [20, 300] as const;
 
 /** Kills of instances, one after the other. */
-export interface Killing {
+interface Killing {
   readonly kills: number;
   readonly random: Random;
 }

@@ -9,7 +9,7 @@
 import { storeOver } from "../../support/harness/stores.ts";
 import type { Envelope } from "../../../domain/channels/sender.ts";
 import type { Team } from "../../../domain/teams/team.ts";
-import { Deadlines, type Timers } from "../../../runtime/deadlines.ts";
+import { Deadlines } from "../../../runtime/deadlines.ts";
 import { STORAGE_DEADLINE_MS } from "../../../domain/core/limits.ts";
 import { createRequestLimits } from "../../../runtime/rate_limit.ts";
 import type { Environment } from "../../../domain/core/environment.ts";
@@ -22,6 +22,7 @@ import { createService, type Service } from "../../../app/compose.ts";
 import type { ServiceOptions } from "../../../app/service_options.ts";
 import { givenKey } from "../../../kv/channels/seal.ts";
 import { NO_EGRESS, parseEgress } from "../../../outbound/http.ts";
+import { FakeTimers } from "../../support/fakes/fake_timers.ts";
 import { KEY, NOON } from "../../support/harness/harness.ts";
 import { makeMemoryFolder } from "../../support/harness/memory_folder.ts";
 import { type Absence, RATES, type State } from "./shape.ts";
@@ -36,12 +37,9 @@ export interface WorldOptions {
   readonly tier: State["tier"];
   /** Limits of its store; those of a file when absent. */
   readonly backEnd?: BackEnd;
-  /** Wraps the handle that the service writes through. */
   readonly wrap?: (kv: Deno.Kv) => Deno.Kv;
-  /** Wraps the handle that it reads through. */
   readonly wrapReader?: (kv: Deno.Kv) => Deno.Kv;
   readonly mailer?: Mailer;
-  /** Instances of the service; 1 when absent. */
   readonly instances?: number;
   /** Returns random bytes; drawn from one seed when absent. */
   readonly random?: Environment["random"];
@@ -52,37 +50,12 @@ export interface WorldOptions {
   readonly onMessage?: (message: Envelope) => void;
 }
 
-/** A call as it is sent. */
 export interface WorldCall {
   readonly method: string;
   readonly path: string;
   readonly body: string | undefined;
 }
 
-/** Timers of a clock that only {@link VirtualTimers.advance} moves. */
-export class VirtualTimers implements Timers {
-  #nowMs = 0;
-  readonly #waiting = new Set<{ readonly dueMs: number; readonly callback: () => void }>();
-
-  readonly now = (): number => this.#nowMs;
-
-  readonly after = (ms: number, callback: () => void) => {
-    const timer = { dueMs: this.#nowMs + ms, callback };
-    this.#waiting.add(timer);
-    return () => void this.#waiting.delete(timer);
-  };
-
-  advance(ms: number): void {
-    this.#nowMs += ms;
-    for (const timer of this.#waiting) {
-      if (timer.dueMs > this.#nowMs) continue;
-      this.#waiting.delete(timer);
-      timer.callback();
-    }
-  }
-}
-
-/** A response with its body read. */
 export type WorldResponse = Pick<Response, "status" | "headers"> & { readonly text: string };
 
 /** Longest pause before a failed run is retried. */
@@ -103,9 +76,8 @@ export class World implements AsyncDisposable {
   /** The server's clock. */
   nowMs = NOON;
   team!: Team;
-  /** Lines of the log. */
   readonly log: string[] = [];
-  readonly timers = new VirtualTimers();
+  readonly timers = new FakeTimers();
   readonly #processes: Process[] = [];
   /** One stream across all restarts: no id is generated twice. */
   readonly #random = new Random("world");
@@ -154,7 +126,6 @@ export class World implements AsyncDisposable {
     return this.#processes[this.#draw()] as Process;
   }
 
-  /** Returns true with the given probability. */
   chance(probability: number): boolean {
     return this.#draws.chance(probability);
   }
@@ -188,7 +159,6 @@ export class World implements AsyncDisposable {
     return await this.absences();
   }
 
-  /** Returns the absences of the clock. */
   async absences(): Promise<readonly Absence[]> {
     const stored = await this.store.reader.get<{ absences: readonly Absence[] }>(["clock"]);
     return stored.value?.absences ?? [];

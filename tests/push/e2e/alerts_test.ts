@@ -42,7 +42,7 @@ async function aWebhookAndAMail(): Promise<void> {
   await world.mail.until(({ received }) => received.length === 2);
   assertEquals(world.mail.received.map(({ to }) => to), [["ops@example.org"], ["ops@example.org"]]);
   assert(world.mail.received.every(({ text }) => text.includes(String(url))));
-  assertEquals(world.hook.arrivals.length, 2);
+  assertEquals(world.hook.received.length, 2);
   const query = `incident=${id}&channel=webhook&state=delivered`;
   // The ledger notes a message as delivered after its receiver has answered.
   let events: string[] = [];
@@ -112,18 +112,19 @@ async function fiftyIncidents(): Promise<void> {
     callMs.push(Date.now() - sentMs);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  await world.hook.until(agents.length);
-  const tookIn = (arrivals: readonly { body: string; atMs: number }[]) =>
+  await world.hook.until(({ length }) => length >= agents.length);
+  const tookIn = (arrivals: readonly { body: string; at: number }[]) =>
     agents.flatMap((agent) => {
       const first = arrivals.find(({ body }) => body.includes(agent));
-      return first === undefined ? [] : [first.atMs - (finishedMs.get(agent) ?? 0)];
+      return first === undefined ? [] : [first.at - (finishedMs.get(agent) ?? 0)];
     }).sort((a, b) => a - b);
-  let chat = tookIn(world.chat.arrivals);
+  let chat = tookIn(world.chat.received);
   while (chat.length < agents.length) {
-    await world.chat.until(world.chat.arrivals.length + 1);
-    chat = tookIn(world.chat.arrivals);
+    const known = chat.length;
+    await world.chat.until((received) => tookIn(received).length > known);
+    chat = tookIn(world.chat.received);
   }
-  const hook = tookIn(world.hook.arrivals);
+  const hook = tookIn(world.hook.received);
   const p95 = (sorted: readonly number[]) =>
     sorted[Math.ceil(sorted.length * 0.95) - 1] ?? Infinity;
   // A call of an idle machine takes a few milliseconds; a busy one delays messages as it does calls.
@@ -131,7 +132,7 @@ async function fiftyIncidents(): Promise<void> {
   assert(p95(hook) < WEBHOOK_P95_MS_MAX + busyMs, `webhook ${p95(hook)} ms`);
   assert(p95(chat) < CHAT_P95_MS_MAX + busyMs, `chat ${p95(chat)} ms`);
   assert(
-    chat.every((ms) => ms > 0) && world.chat.arrivals.length < agents.length / 2,
+    chat.every((ms) => ms > 0) && world.chat.received.length < agents.length / 2,
     "not joined",
   );
 }

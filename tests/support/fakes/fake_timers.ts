@@ -3,19 +3,21 @@ import type { Timers } from "../../../runtime/deadlines.ts";
 
 export class FakeTimers implements Timers {
   nowMs = 0;
-  readonly set: { readonly dueMs: number; readonly callback: () => void }[] = [];
-  now = () => this.nowMs;
-  after = (ms: number, callback: () => void) => {
+  set: readonly { readonly dueMs: number; readonly callback: () => void }[] = [];
+  readonly now = (): number => this.nowMs;
+
+  readonly after = (ms: number, callback: () => void) => {
     const timer = { dueMs: this.nowMs + ms, callback };
-    this.set.push(timer);
-    return () => void this.set.splice(this.set.indexOf(timer), 1);
+    this.set = [...this.set, timer];
+    return () => void (this.set = this.set.filter((each) => each !== timer));
   };
 
   /** Moves the clock and fires the timers that are due. */
   advance(ms: number): void {
     this.nowMs += ms;
-    for (const timer of this.set.filter(({ dueMs }) => dueMs <= this.nowMs)) {
-      this.set.splice(this.set.indexOf(timer), 1);
+    for (const timer of this.set) {
+      if (timer.dueMs > this.nowMs || !this.set.includes(timer)) continue;
+      this.set = this.set.filter((each) => each !== timer);
       timer.callback();
     }
   }

@@ -1,10 +1,11 @@
 /** An HTTP receiver of webhooks. */
 
 /** A request that it got. */
-export interface Received {
+interface Received {
   readonly id: string;
   /** Event and agent of a webhook's incident, such as `incident.opened nightly`. */
   readonly message: string;
+  readonly headers: Headers;
   readonly body: string;
   /** Time, unix milliseconds. */
   readonly at: number;
@@ -34,7 +35,6 @@ export class WebhookReceiver implements AsyncDisposable {
     return `http://127.0.0.1:${this.#server.addr.port}/hook`;
   }
 
-  /** Waits until it has received enough. */
   async until(isEnough: (received: readonly Received[]) => boolean): Promise<void> {
     while (!isEnough(this.received)) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -46,6 +46,7 @@ export class WebhookReceiver implements AsyncDisposable {
     const received: Received = {
       id: request.headers.get("webhook-id") ?? "",
       message: messageOf(body),
+      headers: request.headers,
       body,
       at: Date.now(),
     };

@@ -1,67 +1,35 @@
-/** The real program, with a receiver of webhooks and chats and a mail server that it sends alerts to. */
+/** The real program, with receivers of webhooks and chats and a mail server that it sends alerts to. */
 import { assertEquals } from "@std/assert";
 import { Webhook } from "standardwebhooks";
 import { SENDER, SmtpSink } from "../fakes/smtp.ts";
-import { answer, type ReceivedRequest, Receiver } from "../fakes/receiver.ts";
+import { WebhookReceiver } from "../fakes/webhook_receiver.ts";
 import { Process } from "./process.ts";
 
 const KEY = `apk_eu_${"a1".repeat(16)}`;
 
-/** A request with the time of its arrival, unix milliseconds. */
-export interface Arrival extends ReceivedRequest {
-  readonly atMs: number;
-}
-
-/** The incident of a webhook. */
-export interface SentIncident {
+interface SentIncident {
   readonly id: string;
   readonly state: string;
   readonly [name: string]: unknown;
 }
 
-/** A webhook whose signature was verified. */
-export interface VerifiedWebhook {
+interface VerifiedWebhook {
   readonly id: string;
   readonly atMs: number;
   readonly type: string;
   readonly incident: SentIncident;
 }
 
-/** Keeps the requests of one path of the receiver. */
-class Inbox {
-  readonly arrivals: Arrival[] = [];
-  #waiting: (() => void)[] = [];
-
-  add(arrival: Arrival): void {
-    this.arrivals.push(arrival);
-    for (const resolve of this.#waiting.splice(0)) resolve();
-  }
-
-  /** Resolves with the requests when there are so many. */
-  async until(count: number): Promise<readonly Arrival[]> {
-    while (this.arrivals.length < count) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    }
-    return this.arrivals;
-  }
-}
-
 /** A world of alerts. Always `await using`. */
 export class AlertWorld implements AsyncDisposable {
-  readonly hook = new Inbox();
-  readonly chat = new Inbox();
+  readonly hook = WebhookReceiver.start();
+  readonly chat = WebhookReceiver.start();
   process!: Process;
   #secret = "";
   readonly #folder: string;
-  readonly #receiver: Receiver;
 
   private constructor(folder: string, readonly mail: SmtpSink) {
     this.#folder = folder;
-    this.#receiver = new Receiver((connection, request) => {
-      const inbox = request.path === "/chat" ? this.chat : this.hook;
-      inbox.add({ ...request, atMs: Date.now() });
-      return answer(200, {}, "ok")(connection, request);
-    });
   }
 
   static async start(): Promise<AlertWorld> {
@@ -97,12 +65,10 @@ export class AlertWorld implements AsyncDisposable {
     return text.startsWith("{") ? JSON.parse(text) : text;
   }
 
-  /** Creates default channels. */
   async channels(...types: readonly ("webhook" | "slack" | "email")[]): Promise<void> {
-    const url = (path: string) => `http://127.0.0.1:${this.#receiver.port}${path}`;
     const settings = {
-      webhook: { url: url("/hook") },
-      slack: { url: url("/chat") },
+      webhook: { url: this.hook.url },
+      slack: { url: this.chat.url },
       email: { to: ["ops@example.org"] },
     };
     for (const type of types) {
@@ -120,20 +86,21 @@ export class AlertWorld implements AsyncDisposable {
   /** Resolves with the verified webhooks when there are so many. */
   async webhooks(count: number): Promise<VerifiedWebhook[]> {
     const verifier = new Webhook(this.#secret);
-    return (await this.hook.until(count)).map(({ headers, body, atMs }) => {
+    await this.hook.until(({ length }) => length >= count);
+    return this.hook.received.map(({ id, headers, body, at }) => {
       // Throws if the signature is wrong.
       const sent = verifier.verify(body, Object.fromEntries(headers)) as {
         readonly type: string;
         readonly data: { readonly incident: SentIncident };
       };
-      const id = headers.get("webhook-id") ?? "";
-      return { id, atMs, type: sent.type, incident: sent.data.incident };
+      return { id, atMs: at, type: sent.type, incident: sent.data.incident };
     });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.process.stop();
-    await this.#receiver[Symbol.asyncDispose]();
+    await this.hook[Symbol.asyncDispose]();
+    await this.chat[Symbol.asyncDispose]();
     await this.mail[Symbol.asyncDispose]();
     await Deno.remove(this.#folder, { recursive: true });
   }
