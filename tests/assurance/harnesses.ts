@@ -2,7 +2,6 @@
 import { table } from "../../tools/table.ts";
 import type { Harness } from "./assurance.ts";
 
-/** All harnesses by name. */
 export const HARNESSES = {
   push: {
     summary:
@@ -46,7 +45,7 @@ export const HARNESSES = {
     summary: "days of a judge with deaths at each commit, lost answers, and a server that bills",
     takes: "20 minutes",
     count: { of: "days", usual: 10_000 },
-    load: () => import("./judges/main.ts"),
+    load: () => import("./judges/days.ts"),
   },
   workload: {
     summary: "the same calls each time: answers, messages and rows equal those that are recorded",
@@ -140,12 +139,10 @@ export const HARNESSES = {
   },
 } satisfies Readonly<Record<string, Harness>>;
 
-/** Returns true if there is a harness of this name. */
 export function isHarness(name: string): name is keyof typeof HARNESSES {
   return Object.hasOwn(HARNESSES, name);
 }
 
-/** Formats one line per harness. */
 export function listHarnesses(): string {
   const rows = Object.entries<Harness>(HARNESSES).map(([name, { summary, takes, count }]) => [
     name,

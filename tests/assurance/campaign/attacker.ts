@@ -1,4 +1,22 @@
 /** HTTP client of the attacking team: sends, paces and holds requests, and counts the responses. */
+import type { TeamId } from "../../../domain/core/ids.ts";
+import type { Store } from "../../../kv/store.ts";
+
+/** The requests that one team on the free plan sends to harm the service. */
+export interface Attack {
+  readonly name: string;
+  /** One line of description: the requests, and what is large, slow or many about them. */
+  readonly does: string;
+  /**
+   * Stores the data that the attack needs, and returns names of it, such as ids, cookies and paths.
+   * Meanwhile the team is on the enterprise plan, to simulate days of preparation.
+   */
+  setUp?(attacker: Attacker): Promise<string[]>;
+  /** Writes data into the ledger, with the service stopped, if requests would take too long. */
+  fill?(store: Store, team: TeamId): Promise<void>;
+  /** Attacks until the attacker's signal aborts. */
+  run(attacker: Attacker, stored: readonly string[]): Promise<unknown>;
+}
 
 /**
  * Requests per second: the limits of the free plan plus a tenth, so that some are always refused.
@@ -30,7 +48,7 @@ export interface Target {
 export type Counts = Record<string, number>;
 
 /** Body, headers and credential of a request. */
-export interface RequestOptions {
+interface RequestOptions {
   readonly body?: BodyInit;
   readonly headers?: Record<string, string>;
   /** Null sends no credential. */
@@ -38,13 +56,12 @@ export interface RequestOptions {
 }
 
 /** A response with its complete body. */
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly bytes: Uint8Array;
 }
 
-/** Client of the attacking team. */
 export class Attacker {
   readonly counts: Counts = {};
   /** Broken promises of the service that the attack itself detected. */
@@ -229,7 +246,6 @@ function isBroken(error: unknown): boolean {
 /** Maximum milliseconds for which a set-up retries a request that gets 503. */
 const RETRY_MS_MAX = 60_000;
 
-/** Sends a set-up request until it is accepted. */
 export async function sendUntilAccepted(send: () => Promise<Answer | null>): Promise<Answer> {
   const endMs = performance.now() + RETRY_MS_MAX;
   for (;;) {

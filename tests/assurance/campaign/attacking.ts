@@ -3,7 +3,6 @@ import { ATTACKS } from "./attacks.ts";
 import { Attacker, type Counts, type Target } from "./attacker.ts";
 import { workAsPeer } from "./peer.ts";
 
-/** Work for the worker. */
 export interface AttackOrder extends Target {
   readonly name: string;
   /** Result of the set-up; null to run the set-up. */

@@ -1,5 +1,5 @@
 /** List of all attacks. */
-import type { Attack } from "./attack.ts";
+import type { Attack } from "./attacker.ts";
 import { BODIES } from "./kinds/bodies.ts";
 import { JOBS } from "./kinds/jobs.ts";
 import { LARGE_RUNS } from "./kinds/large_runs.ts";
@@ -8,7 +8,6 @@ import { PAGES } from "./kinds/pages.ts";
 import { SOCKETS } from "./kinds/sockets.ts";
 import { TRACES } from "./kinds/traces.ts";
 
-/** All attacks, in execution order. */
 export const ATTACKS: readonly Attack[] = [
   ...SOCKETS,
   ...BODIES,

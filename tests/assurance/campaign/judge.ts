@@ -8,7 +8,6 @@ export const PROBES = ["heartbeats", "lists", "costs", "erasures"] as const;
 
 export type ProbeName = typeof PROBES[number];
 
-/** Calls of one kind. */
 export interface Calls {
   /** Duration of each call in milliseconds, in order. */
   readonly ms: number[];
@@ -30,7 +29,6 @@ const BARS = {
   erasureMaxMs: 10_000,
 } as const;
 
-/** Measurements of one attack. */
 export interface Measured {
   readonly attacked: Attacked;
   readonly noticed: Noticed;
@@ -73,7 +71,6 @@ function unanswered(name: string, { statuses }: Calls): readonly [boolean, strin
   return [refused.length === 0, `${name} of the second team: ${text}`];
 }
 
-/** Formats the result line of an attack. */
 export function lineOf({ attacked, noticed, rssMb }: Measured): string {
   const { heartbeats, lists, costs, erasures } = noticed;
   const outcomes = Object.entries(attacked.counts)

@@ -2,11 +2,11 @@
  * `deno task assure campaign`: plays attacks by one team on the free plan, each on a new service
  * with 512 MB of heap. A promise is broken if a second team notices an attack.
  */
+import type { Attack } from "./attacker.ts";
 import { print, say } from "../../../bench/report.ts";
 import { UsageError } from "../../../tools/command.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import type { AssuranceOptions } from "../assurance.ts";
-import type { Attack } from "./attack.ts";
 import { ATTACKS } from "./attacks.ts";
 import { judge, lineOf } from "./judge.ts";
 import { play } from "./play.ts";

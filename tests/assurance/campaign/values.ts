@@ -6,13 +6,11 @@ import { uuid7Hex } from "../../../domain/core/ids.ts";
 /** A character of 4 bytes in UTF-8 and two units in memory. */
 export const WIDE = "𐍈";
 
-/** Creates a new id. */
 export function newId(kind: "run" | "evt" | "scr"): string {
   const random = crypto.getRandomValues(new Uint8Array(10));
   return `${kind}_eu_${uuid7Hex(Date.now(), random)}`;
 }
 
-/** Returns an instant `msAgo` before now. */
 export function instant(msAgo = 0): string {
   return new Date(Date.now() - msAgo).toISOString();
 }
@@ -28,12 +26,10 @@ export function anEvent(data: unknown = { message: "a line" }, fields: object = 
   return { id: newId("evt"), type: "log", ts: instant(), data, ...fields };
 }
 
-/** Creates a batch of `count` events. */
 export function events(count: number, make: (n: number) => unknown = () => anEvent()) {
   return { events: Array.from({ length: count }, (_, n) => make(n)) };
 }
 
-/** Creates an event with a model call. */
 export function aCall(provider: string, model: string) {
   const data = { provider, model, input_tokens: 1_000, output_tokens: 100 };
   return anEvent(data, { type: "llm_call" });
@@ -61,7 +57,6 @@ export function noise(bytes: number): string {
   return random.toBase64();
 }
 
-/** Returns objects nested `levels` deep. */
 export function nested(levels: number): string {
   return `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
 }

@@ -1,5 +1,5 @@
 /**
- * Random days of a judge over a store with a handed-in clock: processes that end at any commit and
+ * `deno task assure judges`: random days of a judge, a month at a time, over a store with a handed-in clock: processes that end at any commit and
  * any call, time-outs, lost answers, and a server that bills by its own book.
  */
 import { assert, assertEquals } from "@std/assert";
@@ -8,10 +8,12 @@ import { picodollars } from "../../../domain/pricing/money.ts";
 import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import type { ModelCalls } from "../../../kv/judges/calls.ts";
 import { listRows } from "../../../kv/store.ts";
+import { say } from "../../../bench/report.ts";
 import { Random } from "../../../tools/random.ts";
 import { runId } from "../../support/builders/requests.ts";
 import { Harness } from "../../support/harness/harness.ts";
 import { BODY, PRICE } from "../../support/harness/judges.ts";
+import type { AssuranceOptions } from "../assurance.ts";
 
 /** Cap of the judge: one or two worst cases a day. */
 const DAILY_USD = 0.005;
@@ -29,7 +31,7 @@ const JUDGE = {
 };
 
 /** Counts of what the days had, so that a test can tell that they had it. */
-export interface DaysReport {
+interface DaysReport {
   readonly days: number;
   readonly calls: number;
   readonly deaths: number;
@@ -220,4 +222,23 @@ async function check(h: Harness, world: World): Promise<void> {
 
 function sum(amounts: Iterable<bigint>): bigint {
   return Iterator.from(amounts).reduce((total, amount) => total + amount, 0n);
+}
+
+/** Days over one store. */
+const DAYS_OF_STORE = 25;
+
+export async function run({ count, seed }: AssuranceOptions): Promise<boolean> {
+  const all: DaysReport[] = [];
+  for (let part = 0; part * DAYS_OF_STORE < count; part++) {
+    all.push(
+      await playDays(`${seed} ${part}`, Math.min(DAYS_OF_STORE, count - part * DAYS_OF_STORE)),
+    );
+  }
+  const total = (name: keyof DaysReport) => all.reduce((sum, report) => sum + report[name], 0);
+  say(
+    `${total("days")} days, ${total("calls")} calls, ${total("deaths")} deaths, ` +
+      `${total("lost")} lost answers, ${total("judged")} runs judged, ` +
+      `$${total("billedUsd").toFixed(6)} billed: no bill above its cap, each cost once`,
+  );
+  return true;
 }

@@ -6,15 +6,32 @@
  * that nothing is lost, doubled or mispriced, that teams are isolated, and that arrival in any order
  * leads to the same. `deno task assure mutants --list` lists them.
  */
-import { type Mutant, parsePatch } from "./patch.ts";
-
 const FOLDER = new URL(".", import.meta.url).pathname;
 const ROOT = new URL("../../../", import.meta.url).pathname;
 
 /** Maximum milliseconds of the tests: some bugs make a test wait forever. */
 const TEST_MS_MAX = 45_000;
 
-/** Runs a program until it ends or times out. */
+/** A mutant, as its patch describes it. */
+interface Mutant {
+  /** Name of its file, without the extension. */
+  readonly name: string;
+  /** Description of the bug. */
+  readonly what: string;
+  /** Test files that must fail. */
+  readonly tests: readonly string[];
+}
+
+/** Parses the lines before the diff. */
+function parsePatch(file: string, text: string): Mutant {
+  const what = /^What: (.+)$/m.exec(text)?.[1];
+  const tests = /^Tests: (.+)$/m.exec(text)?.[1]?.split(" ");
+  if (what === undefined || tests === undefined) {
+    throw new Error(`${file} needs a line "What: …" and a line "Tests: …" before its diff`);
+  }
+  return { name: file.replace(/\.patch$/, ""), what, tests };
+}
+
 async function run(cwd: string, program: string, ...args: string[]) {
   const { success, stdout, stderr } = await new Deno.Command(program, {
     args,
@@ -40,7 +57,6 @@ export async function copyProject(to: string): Promise<void> {
   }
 }
 
-/** Returns the mutants in this folder, by name. */
 export async function allMutants(): Promise<Mutant[]> {
   const mutants: Mutant[] = [];
   for await (const { name } of Deno.readDir(FOLDER)) {

@@ -7,8 +7,7 @@ import {
   JSON_DEPTH_MAX,
   OUTPUT_BYTES_MAX,
 } from "../../../../domain/core/limits.ts";
-import type { Attack } from "../attack.ts";
-import { jsonOf, RATE } from "../attacker.ts";
+import { type Attack, jsonOf, RATE } from "../attacker.ts";
 import {
   aCall,
   anEvent,
@@ -101,13 +100,6 @@ export const BODIES: readonly Attack[] = [
     "380 kB of noise in each heartbeat: the most that a team may store per second",
     "heartbeat",
     () => Array.from({ length: 8 }, () => ({ agent: "a", output: { a: noise(380_000) } })),
-    64,
-  ),
-  posting(
-    "gzip bombs",
-    "194 kB that inflate to 200 MB",
-    "heartbeat",
-    () => [gzip(" ".repeat(200_000_000))],
     64,
   ),
   posting(

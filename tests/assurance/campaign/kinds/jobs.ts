@@ -2,8 +2,7 @@
  * Attacks with background work: aggregating, repricing, deleting, and changes with an admin's key.
  */
 import { RATE_ROWS_MAX, RUN_MODELS_MAX } from "../../../../domain/core/limits.ts";
-import type { Attack } from "../attack.ts";
-import { type Attacker, jsonOf, must, RATE } from "../attacker.ts";
+import { type Attack, type Attacker, jsonOf, must, RATE } from "../attacker.ts";
 import { aCall, events, label, newId } from "../values.ts";
 import { largestRate, storeRates } from "./lists.ts";
 
@@ -29,17 +28,6 @@ function manyCalls(provider: (k: number) => string, model: (k: number) => string
 }
 
 export const JOBS: readonly Attack[] = [
-  {
-    name: "models of their own",
-    does: "runs with 20 models that no other run has, at the rate limit of the plan",
-    run: (attacker) =>
-      attacker.pace(RATE.ingest / 2, async (n) => {
-        const id = newId("run");
-        const calls = manyCalls((k) => `p-${n}-${k}`, (k) => `m-${n}-${k}`);
-        await attacker.post("/v1/heartbeats", { id, agent: "a", customer_id: `c-${n}` });
-        await attacker.post(`/v1/runs/${id}/events`, calls);
-      }),
-  },
   {
     name: "late calls of closed runs",
     does: "batches of 20 new models to 2,000 closed runs in turn, which are aggregated again",

@@ -1,7 +1,6 @@
 /** Attacks on runs with very many or very large events: appends, reads, waits and deletions. */
 import { DESCENDANTS } from "../../../../domain/core/limits.ts";
-import type { Attack } from "../attack.ts";
-import { type Attacker, must, RATE, sendUntilAccepted } from "../attacker.ts";
+import { type Attack, type Attacker, must, RATE, sendUntilAccepted } from "../attacker.ts";
 import { aCall, anEvent, events, gzip, instant, newId, padded } from "../values.ts";
 
 /** Waiting calls and open streams that a team may have. */

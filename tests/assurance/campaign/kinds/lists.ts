@@ -14,8 +14,7 @@ import type { RollupRow } from "../../../../domain/spend/rollup.ts";
 import { keys } from "../../../../kv/base/keys.ts";
 import { encodeRollup, rollupKey } from "../../../../kv/spend/rollups.ts";
 import type { Store } from "../../../../kv/store.ts";
-import type { Attack } from "../attack.ts";
-import { type Attacker, jsonOf, must, RATE, sendUntilAccepted } from "../attacker.ts";
+import { type Attack, type Attacker, jsonOf, must, RATE, sendUntilAccepted } from "../attacker.ts";
 import { gzip, instant, label } from "../values.ts";
 
 /** Open streams and waiting calls that a team may have, and more exports than it may have at once. */
@@ -108,7 +107,6 @@ async function storeUnpriced(attacker: Attacker): Promise<string[]> {
   return [];
 }
 
-/** Writes the spend of a team with very many customers. */
 async function fillCustomers(store: Store, team: TeamId): Promise<void> {
   for (let day = 0; day < FILLED.days; day++) {
     const rows = Array.from({ length: FILLED.customersADay }, (_, n): RollupRow => ({
@@ -121,7 +119,7 @@ async function fillCustomers(store: Store, team: TeamId): Promise<void> {
 }
 
 /** Writes rows as the worker does. */
-export async function storeRows(store: Store, team: TeamId, rows: readonly RollupRow[]) {
+async function storeRows(store: Store, team: TeamId, rows: readonly RollupRow[]) {
   const days = new Set(rows.map(({ day }) => day));
   const sets: { key: Deno.KvKey; value: unknown }[] = [
     ...[...days].map((day) => ({ key: keys.rollupDay(team, day), value: true })),
@@ -132,8 +130,7 @@ export async function storeRows(store: Store, team: TeamId, rows: readonly Rollu
   }
 }
 
-/** Returns the UTC day that is `days` before today. */
-export function daysAgo(days: number): string {
+function daysAgo(days: number): string {
   return dayOf(Date.now() - days * 86_400_000);
 }
 

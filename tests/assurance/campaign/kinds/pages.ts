@@ -1,7 +1,6 @@
 /** Attacks on the dashboard, on other pages and on signing in. */
 import { EVENT_BYTES_MAX } from "../../../../domain/core/limits.ts";
-import type { Attack } from "../attack.ts";
-import { type Attacker, must, sendUntilAccepted } from "../attacker.ts";
+import { type Attack, type Attacker, must, sendUntilAccepted } from "../attacker.ts";
 import { aCall, anEvent, events, gzip, instant, label, madeUpKey, newId, WIDE } from "../values.ts";
 import { storeRuns } from "./lists.ts";
 

@@ -1,7 +1,6 @@
 /** Attacks with connections: idle ones, slow writers, unusual framing, and unknown keys. */
 import { BODY_BYTES_MAX } from "../../../../domain/core/limits.ts";
-import type { Attack } from "../attack.ts";
-import { type Attacker, delay, type Socket } from "../attacker.ts";
+import { type Attack, type Attacker, delay, type Socket } from "../attacker.ts";
 import { madeUpKey } from "../values.ts";
 
 /** Head of a form that needs no credential. */
@@ -55,15 +54,6 @@ export const SOCKETS: readonly Attack[] = [
       }),
   },
   {
-    name: "small bodies that never end",
-    does: "1,000 connections with a body of 1 kB each that stops in the middle",
-    run: (attacker) =>
-      attacker.hold(1_000, async (socket) => {
-        await socket.send(`${beat(attacker, "Content-Length: 1000")}{"agent":`);
-        await attacker.answered(socket);
-      }),
-  },
-  {
     name: "heads that never end",
     does: "1,000 connections with half a head, and one more line each second",
     run: (attacker) =>
@@ -71,15 +61,6 @@ export const SOCKETS: readonly Attack[] = [
         await socket.send("POST /v1/heartbeats HTTP/1.1\r\nHost: ledger\r\n");
         let line = 0;
         await drip(attacker, socket, 1_000, () => `X-${line++}: x\r\n`);
-      }),
-  },
-  {
-    name: "connections that say nothing",
-    does: "2,000 connections without a byte",
-    run: (attacker) =>
-      attacker.hold(2_000, async (socket) => {
-        await socket.drain();
-        attacker.count("closed");
       }),
   },
   {
@@ -93,19 +74,6 @@ export const SOCKETS: readonly Attack[] = [
         await attacker.answered(socket);
         await socket.drain();
       }),
-  },
-  {
-    name: "chunks of one byte",
-    does: "bodies of 100,000 chunks of one byte each",
-    run(attacker) {
-      const chunks = `1\r\n \r\n`.repeat(100_000) + `0\r\n\r\n`;
-      return attacker.hold(32, async (socket) => {
-        await socket.send(beat(attacker, "Transfer-Encoding: chunked"));
-        const answered = attacker.answered(socket);
-        await socket.send(chunks);
-        await answered;
-      });
-    },
   },
   {
     name: "unread pipelined requests",

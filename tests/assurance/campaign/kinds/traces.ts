@@ -1,7 +1,6 @@
 /** Attacks with traces of OpenTelemetry. */
 import { PbfWriter } from "pbf";
-import type { Attack } from "../attack.ts";
-import { RATE } from "../attacker.ts";
+import { type Attack, RATE } from "../attacker.ts";
 import { gzip, instant } from "../values.ts";
 
 /** Spans of the largest request, of each of its runs, and of a large request in JSON. */
