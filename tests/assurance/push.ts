@@ -10,8 +10,6 @@ function runnerOf(folder: string): Assurance {
   };
 }
 
-/** Runs `tests/push/`. */
 export const run: Assurance = runnerOf(SLOW.push);
 
-/** Runs `tests/long/`. */
 export const long = { run: runnerOf(SLOW.long) };

@@ -2,7 +2,7 @@
 import { tool } from "./tools.ts";
 
 /** The service that a client reads, and the run. */
-export interface Reading {
+interface Reading {
   /** Folder with `openapi.json`, for the client. */
   readonly folder: string;
   readonly url: string;
@@ -11,7 +11,7 @@ export interface Reading {
 }
 
 /** A run as a client read it, and the version of the generator. */
-export interface Result {
+interface Result {
   readonly version: string;
   readonly run: unknown;
 }

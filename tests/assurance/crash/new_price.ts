@@ -6,7 +6,6 @@ import type { Access } from "../../support/oracles/totals.ts";
 /** Maximum milliseconds between two steps of a repricing; far more than one takes. */
 const STEP_MS_MAX = 60_000;
 
-/** A job as the service returns it. */
 export interface Job {
   readonly id: string;
   readonly state: string;
@@ -63,7 +62,6 @@ export class NewPrice {
   }
 }
 
-/** Returns the jobs, newest first. */
 export async function jobs(access: Access): Promise<Job[]> {
   return (await send(access, "GET", "/v1/rate-card/reprice")).jobs;
 }

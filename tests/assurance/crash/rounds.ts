@@ -13,8 +13,7 @@ import { Book, isDefect } from "./book.ts";
 
 const KEY = `apk_eu_${"c4".repeat(16)}`;
 
-/** Totals of all rounds. */
-export interface RoundMetrics {
+interface RoundMetrics {
   /** Milliseconds of each start, until the service reports that it is ready. */
   readonly readyMs: number[];
   /** Calls acknowledged before their process ended. */

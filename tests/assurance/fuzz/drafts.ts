@@ -29,7 +29,6 @@ const EVENTS = 200;
 const MODELS = ["gpt-4o", "claude-haiku-4-5", "atlas-70b", "gpt-4o-next"] as const;
 const DAYS = ["2026-01-02", "2026-01-03", "2026-02-28"] as const;
 
-/** Draws drafts. */
 export class Drafts {
   readonly #random: Random;
   /** Possible numbers of corruptions per object. */
@@ -216,7 +215,6 @@ function membersOf(fields: Record<string, unknown>): Members {
 
 const ODD_KEYS = ["__proto__", "constructor", "", "id ", "currency", "dryRun", "\ud800"] as const;
 
-/** Corrupts one member of an object. */
 function harm(random: Random, members: Members): void {
   const at = random.int(0, members.length - 1);
   const [key, json] = members[at] ?? ["", ""];

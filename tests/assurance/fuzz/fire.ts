@@ -10,7 +10,7 @@ import type { Watch } from "./watch.ts";
 const LANES = 8, PIPELINED_MAX = 16;
 
 /** Maximum milliseconds for a response, or for the close of a connection. */
-export const ANSWER_MS_MAX = 1_000;
+const ANSWER_MS_MAX = 1_000;
 
 /** Milliseconds to wait for the first response before ending the connection. */
 const PATIENCE_MS = 30;
@@ -46,14 +46,12 @@ export class ResponseCounts {
     }
   }
 
-  /** Counts a response. */
   count({ kind }: Shot, status: string): void {
     this.requests++;
     const ofKind = this.statuses.get(kind) ?? new Map<string, number>();
     this.statuses.set(kind, ofKind.set(status, (ofKind.get(status) ?? 0) + 1));
   }
 
-  /** Records a broken promise. */
   blame(what: string, shot?: Shot): void {
     this.brokenCount++;
     if (this.broken.length >= BROKEN_MAX) return;
@@ -220,7 +218,6 @@ async function finalAnswer(socket: RawSocket, shot: Shot): Promise<RawAnswer | n
   }
 }
 
-/** Returns the problem with the form of a refusal, or null. */
 function problemOf(shot: Shot, { status, headers, body }: RawAnswer): string | null {
   // A page fragment that may no longer be read makes the browser reload the page.
   if (shot.isHead || headers.get("hx-refresh") === "true") return null;

@@ -14,7 +14,6 @@ import { Watch } from "./watch.ts";
 /** Requests of a round; nearly as many are resent. */
 const ROUND = 5_000;
 
-/** Maximum growth factor of memory. */
 const GROWTH_MAX = 1.1;
 
 /** Minimum requests to judge memory: it stabilizes within the first 300,000. */

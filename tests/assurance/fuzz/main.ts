@@ -22,7 +22,6 @@ function progress({ counts, seconds, rssMb }: Outcome, reported: number): number
   return counts.broken.length;
 }
 
-/** Returns a table of the responses by kind of request and status. */
 function statusTable({ counts }: Outcome): string {
   const statuses = [...new Set([...counts.statuses.values()].flatMap((row) => [...row.keys()]))]
     .sort();
@@ -46,7 +45,6 @@ function report(outcome: Outcome, seed: string): void {
   print(`${counts.brokenCount} promises broken`);
 }
 
-/** Sends `count` requests to a new service. */
 export async function run({ count, seed }: AssuranceOptions): Promise<boolean> {
   say(`seed ${seed}`);
   const folder = await Deno.makeTempDir({ prefix: "runledger-fuzz-" });

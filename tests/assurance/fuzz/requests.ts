@@ -37,7 +37,6 @@ export function oddRequest(random: Random): Shot {
   return write("fields", draft, { headers: odd, chunked: random.chance(0.1) ? random : null });
 }
 
-/** Returns a request whose body is damaged JSON. */
 export function damagedBody(random: Random): Shot {
   let draft: Draft;
   do draft = new Drafts(random, true).next(); while (draft.text === null);
@@ -58,7 +57,6 @@ interface Writing {
   readonly chunked?: Random | null;
 }
 
-/** Writes a draft as a request. */
 export function write(kind: string, draft: Draft, writing: Writing): Shot {
   const { method, query, text, patient = false } = draft;
   const { path = draft.path, headers, mustRefuse = false, chunked = null } = writing;

@@ -126,8 +126,7 @@ export class Service implements AsyncDisposable {
   }
 }
 
-/** Versions by key. */
-export type Versions = ReadonlyMap<string, string>;
+type Versions = ReadonlyMap<string, string>;
 
 /** Returns the keys written or deleted between two snapshots. */
 export function changed(before: Versions, after: Versions): string[] {

@@ -70,7 +70,6 @@ function mangle(random: Random, body: Bytes, other: Bytes): Bytes {
   ])();
 }
 
-/** Replaces a value of a JSON text, if it is one. */
 function replaceValue(random: Random, text: string): string {
   const values = [...text.matchAll(/:("[^"]*"|\d+|true|false|\[\]|\{\})/g)];
   const value = values[random.int(0, Math.max(0, values.length - 1))];
@@ -79,7 +78,6 @@ function replaceValue(random: Random, text: string): string {
   return `${text.slice(0, value.index)}:${oddJson(random)}${text.slice(end)}`;
 }
 
-/** Sends `count` bodies. */
 export async function run({ count, seed }: AssuranceOptions): Promise<boolean> {
   say(`seed ${seed}`);
   const statuses = await sendMangled(count, seed);

@@ -17,14 +17,12 @@ const ODD_JSON = [
   ...[long("x", 16_385), "[".repeat(63) + "]".repeat(63), "[".repeat(65) + "]".repeat(65)],
 ] as const;
 
-/** Draws one of {@link ODD_JSON}. */
 export function oddJson(random: Random): string {
   return random.pick(ODD_JSON as unknown as [string, ...string[]]);
 }
 
 const ODD_DIGITS = ["g", "G", "A", "\u0661", "\uff10", " ", "-", "\n", "\0", "%", "."] as const;
 
-/** Returns an invalid or unusual identifier. */
 export function oddId(random: Random, id: string): string {
   const at = random.int(0, id.length - 1);
   return random.pick<() => string>([
@@ -55,7 +53,6 @@ const ODD_INSTANTS = [
   ...["\u0662026-01-01T00:00:00Z", " 2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z\n"],
 ] as const;
 
-/** Returns an invalid or unusual instant. */
 export function oddInstant(random: Random): string {
   const text = random.pick(ODD_INSTANTS as unknown as [string, ...string[]]);
   if (random.chance(0.7) || text === "") return text;
@@ -72,7 +69,6 @@ const ODD_QUERY_VALUES = [
   ...["x".repeat(129), "x".repeat(257), "x".repeat(5_000), "%F0%9F%98%80".repeat(129)],
 ] as const;
 
-/** Draws one of {@link ODD_QUERY_VALUES}. */
 export function oddQueryValue(random: Random): string {
   return random.pick(ODD_QUERY_VALUES as unknown as [string, ...string[]]);
 }

@@ -40,7 +40,6 @@ interface Beat {
 export interface Reported {
   readonly agent?: string;
   readonly startedAt?: string;
-  /** A run status. */
   readonly status?: string;
   /** The call that closed the run; null for a ping, which has no output. */
   readonly closedBy?: number | null;
@@ -71,7 +70,6 @@ export interface Operation {
   readonly outcome: Outcome;
 }
 
-/** Formats a call as a request to run number `run`. */
 export function requestOf(run: number, call: Call): { path: string; body: unknown | null } {
   const id = runId(run);
   switch (call.kind) {

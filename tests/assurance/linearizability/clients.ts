@@ -13,12 +13,10 @@ const CLIENTS = 32;
 /** Maximum attempts of one call without a response. */
 const TRIES_MAX = 20;
 
-/** Options of a race. */
-export interface Race {
+interface Race {
   readonly service: Pick<Service, "url" | "killAndStart">;
   readonly key: string;
   readonly seed: string;
-  /** Minimum number of operations. */
   readonly operations: number;
   /** Operations between two kills of the service. */
   readonly killEvery: number;

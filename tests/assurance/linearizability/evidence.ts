@@ -4,14 +4,13 @@ import { eventId } from "../../support/builders/requests.ts";
 import { claimsOf, type Part, type View } from "./view.ts";
 
 /** Evidence of a response: parts that existed, and parts that did not. */
-export interface Evidence {
+interface Evidence {
   readonly sees: readonly Part[];
   readonly misses: readonly Part[];
 }
 
 /** Final state of a run. */
 export interface End {
-  /** Calls by number. */
   readonly calls: ReadonlyMap<number, Call>;
   /** The run as the final read shows it. */
   readonly view: View;
@@ -120,7 +119,6 @@ function withStatus(
   return { sees: [...sees, "closing"], misses: [] };
 }
 
-/** Returns the parts that a call stored. */
 export function partsOf(by: number, { parts }: View): Part[] {
   return [...parts].flatMap(([part, stored]) => stored === by ? [part] : []);
 }

@@ -18,7 +18,6 @@ function report({ why, operations, run, history }: Finding, io: Io): void {
   history.forEach((operation) => io.out(lineOf(operation)));
 }
 
-/** Formats an operation. */
 export function lineOf({ call, beginMs, endMs, outcome }: Operation): string {
   const { by, ...content } = call;
   return `  ${beginMs.toFixed(3)} to ${endMs.toFixed(3)} ms, call ${by} ${textOf(content)}\n` +

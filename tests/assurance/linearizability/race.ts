@@ -9,22 +9,20 @@ const KEY = `apk_eu_${"b7".repeat(16)}`;
 /** Maximum operations between two kills; a short race has one kill, in the middle. */
 const KILL_EVERY_MAX = 50_000;
 
-export interface RaceOptions {
+interface RaceOptions {
   readonly operations: number;
   readonly seed: string;
-  /** Called after each operation. */
   readonly onOperation?: () => void;
 }
 
 /** Result of a race; a wrong total throws instead. */
-export interface RaceResult {
+interface RaceResult {
   readonly done: Clients["done"];
   readonly kills: number;
   /** The first history that cannot be explained. */
   readonly finding: Finding | null;
 }
 
-/** Races clients on a ledger in a folder. */
 export async function race(
   folder: string,
   { operations, seed, onOperation = () => {} }: RaceOptions,

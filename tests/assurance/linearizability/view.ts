@@ -14,11 +14,10 @@ export interface View {
 }
 
 /** Values derived from the parts. */
-export interface Facts {
+interface Facts {
   readonly kind: string;
   readonly agent: string | null;
   readonly startedAt: string | null;
-  /** A run status. */
   readonly status: string;
   readonly events: number;
   readonly calls: number;

@@ -20,7 +20,6 @@ const BARS = { rssMb: 512, p99Ms: 250, normalMs: 5_000, normalP99Ms: 50 } as con
 /** Clients that probe the service, and their pause between probes. */
 const PROBES = { clients: 16, pauseMs: 100 } as const;
 
-/** Result of one probe. */
 interface Probe {
   readonly status: number;
   readonly ms: number;
@@ -63,7 +62,6 @@ function acceptedOf(probes: readonly Probe[]): Probe[] {
   return probes.filter(({ status }) => status === 202);
 }
 
-/** Returns the given percentile of the probes' milliseconds. */
 function percentile(probes: readonly Probe[], percent: number): number {
   const sorted = probes.map(({ ms }) => ms).sort((a, b) => a - b);
   return sorted[Math.ceil(sorted.length * percent / 100) - 1] ?? NaN;

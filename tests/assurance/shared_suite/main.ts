@@ -16,7 +16,6 @@ const FOLDERS = ["http", "dashboard"].flatMap((name) => [`tests/${name}`, `tests
 /** Test files of one process: few, because each leaves databases in memory. */
 const FILES_AT_ONCE = 10;
 
-/** Instances of the service in each run. */
 const INSTANCES = [1, 3];
 
 /** Runs the given test files, or all. The seed draws the instance of each request. */

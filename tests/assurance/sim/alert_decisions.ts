@@ -20,7 +20,6 @@ const EARLIER_MAX = 32;
 
 const AGENTS = ["ant", "bee"] as const;
 
-/** Outcome of a run of an agent. */
 interface AgentOutcome extends GroupOutcome {
   readonly agent: string;
 }
@@ -103,13 +102,11 @@ export class AlertWorld {
     this.#check();
   }
 
-  /** Rechecks the groups that are due. */
   recheckDue(): void {
     const due = [...this.due.values()].filter(({ at }) => at <= this.nowMs);
     if (due.length > 0) this.commit({ signals: [], dueGroups: due });
   }
 
-  /** Resolves the open incident of an agent by hand. */
   resolve(agent: string): AgentAct[] {
     const known = [...this.incidents.values()].find(({ state, group }) =>
       state !== "resolved" && group.agent === agent

@@ -20,7 +20,7 @@ export interface GroupOutcome {
 }
 
 /** A check of all runs, which those of one status fail. */
-export interface StatusCheck {
+interface StatusCheck {
   readonly expression: string;
   readonly severity: "info" | "warn" | "fail";
   readonly failing: string;

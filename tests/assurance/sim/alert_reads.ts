@@ -11,7 +11,6 @@ import { KNOWN_KINDS } from "./alert_state.ts";
 import { type Alerts, type Firing, groupName, openIncidents } from "./alerts.ts";
 import type { Fields, State } from "./shape.ts";
 
-/** A message that a receiver got. */
 export interface Received {
   readonly channel: string;
   readonly id: string;
@@ -28,7 +27,7 @@ export interface Silenced {
 }
 
 /** Knowledge of the comparison in addition to the state. */
-export interface AlertFacts {
+interface AlertFacts {
   readonly alerts: Alerts;
   readonly silenced: readonly Silenced[];
   readonly received: readonly Received[];
@@ -154,7 +153,6 @@ async function checkMessages(
   assertEquals(stored, [...new Set(ours.map(({ id }) => id))].sort(), "deliveries");
 }
 
-/** Returns what a receiver gets by an envelope. */
 export function receivedOf(channel: string, { id, messages }: Envelope): Received[] {
   return messages.map(({ event, at, incident }) => ({
     ...{ channel, id, event, at, incident: incident?.id ?? "" },

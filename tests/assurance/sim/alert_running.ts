@@ -27,16 +27,13 @@ export const CHANNEL = {
 /** The model's side of a running sequence, with alerts. */
 export interface AlertPlay extends Play {
   alerts: Alerts;
-  /** Silences by slug. */
   readonly silences: Map<string, Silenced>;
   /** Silences that were replaced or deleted, until then. */
   readonly silenced: Silenced[];
   readonly received: Received[];
-  /** Replaces or deletes a silence. */
   silence(slug: string, next: Silenced | null, nowMs: number): void;
 }
 
-/** Adds alerts to the initial state of a play. */
 export function beginAlerts(play: Play): AlertPlay {
   const silences = new Map<string, Silenced>();
   const silenced: Silenced[] = [];

@@ -29,7 +29,6 @@ export const DEFAULT_ALERTS: Alerts = {
   acts: {},
 };
 
-/** Kinds of rules that the model knows. */
 export const KNOWN_KINDS: ReadonlySet<string> = new Set([
   "run_failed",
   "check_failed",
@@ -37,7 +36,6 @@ export const KNOWN_KINDS: ReadonlySet<string> = new Set([
   "missed",
 ]);
 
-/** A change of a rule by a call. */
 export interface RuleCall {
   readonly slug: string;
   /** Settings of a put; null for a deletion. */
@@ -59,7 +57,6 @@ export function changeRule(
   return [{ ...alerts, rules: { ...others, [slug]: { settings, version, since: now } } }, 202];
 }
 
-/** Acknowledges or resolves the incident of a group. */
 export function act(alerts: Alerts, rule: string, group: string | null, act: Act): Alerts {
   const name = groupName(rule, group);
   return { ...alerts, acts: { ...alerts.acts, [name]: [...alerts.acts[name] ?? [], act] } };

@@ -15,7 +15,7 @@ const QUIET_MS = 86_400_000;
 const RUNS_MAX = 20;
 
 /** The subjects of a rule; an empty list matches all. */
-export interface Match {
+interface Match {
   readonly agents: readonly string[];
   readonly customers: readonly string[];
   readonly features: readonly string[];
@@ -196,7 +196,7 @@ function whatOf(
 }
 
 /** Returns whether a rule applies; `*` at the end of an agent stands for any rest. */
-export function applies({ agents, customers, features }: Match, labels: Fields): boolean {
+function applies({ agents, customers, features }: Match, labels: Fields): boolean {
   const agent = String(labels.agent);
   const isAgent = (wanted: string) =>
     wanted.endsWith("*") ? agent.startsWith(wanted.slice(0, -1)) : agent === wanted;

@@ -11,7 +11,6 @@ import { costOf } from "./values.ts";
 import { send, type WireAnswer } from "./wire.ts";
 import type { World } from "./world.ts";
 
-/** A budget, as a call sends it. */
 interface Budget {
   readonly scope: Readonly<Partial<Record<Label | "each", string>>>;
   readonly period: "run" | "day" | "week" | "month";
@@ -51,7 +50,6 @@ interface Judged {
   readonly state: "ok" | "warn" | "block";
 }
 
-/** Puts the budgets and the pause. */
 export async function putBudgets(world: World): Promise<void> {
   const put = async (path: string, body: unknown) => {
     const { status, text } = await world.send("PUT", path, JSON.stringify(body));

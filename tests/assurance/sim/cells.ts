@@ -71,7 +71,6 @@ function runOf({ runs }: State, id: string): Run {
   return runs[id] ?? { events: [] };
 }
 
-/** Counts of all cells. */
 export class Cells {
   readonly #counts = new Map<string, number>();
 
@@ -91,7 +90,6 @@ export class Cells {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
   }
 
-  /** Returns the cells that were reached fewer than `times` times. */
   below(times: number): string[] {
     return STATES.flatMap((state) =>
       TRIGGERS.filter((trigger) => isPossible(state, trigger))
@@ -100,7 +98,6 @@ export class Cells {
     );
   }
 
-  /** Formats the counts as a table. */
   table(): string {
     const cell = (state: StateName, trigger: Trigger) =>
       isPossible(state, trigger) ? `${this.#counts.get(`${state}: ${trigger}`) ?? 0}` : "-";

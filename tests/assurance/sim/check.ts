@@ -86,12 +86,10 @@ export async function checkAll(
 export class Revisions {
   readonly #seen = new Map<string, { readonly state: string; readonly revision: number }>();
 
-  /** Records the aggregated state. */
   see({ runs }: State): void {
     for (const [id, run] of Object.entries(runs)) this.of(id, run);
   }
 
-  /** Returns the revision of an aggregated run. */
   of(id: string, run: Run): number {
     const { opening, closing, events } = asClosed(run);
     // A late opening changes the cost only of a heartbeat, which reports one.

@@ -11,17 +11,14 @@ import type { World } from "./world.ts";
 /** Range of days that contains every run of a sequence. */
 const DAYS = "from=2026-11-01&to=2027-01-15";
 
-/** Failures in statistics. */
 const FAILURES_MAX = 20;
 
 /** The model's side of a running sequence, with checks. */
 export interface CheckPlay extends Play {
   checks: Checks;
-  /** Runs that were deleted. */
   readonly deleted: Set<string>;
 }
 
-/** Adds checks to the initial state of a play. */
 export function beginChecks(play: Play): CheckPlay {
   return { ...play, checks: NO_CHECKS, deleted: new Set() };
 }

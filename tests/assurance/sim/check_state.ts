@@ -13,7 +13,6 @@ export interface Checks {
 
 export const NO_CHECKS: Checks = { checks: {}, results: {}, judged: {} };
 
-/** A change of a check by a call. */
 export interface CheckCall {
   readonly slug: string;
   /** Settings of a put; null for a deletion. */
@@ -58,9 +57,7 @@ export function forget(state: Checks, id: string): Checks {
   return { ...state, results };
 }
 
-/** The expected statistics of a check. */
-export interface Statistics {
-  /** Counts by day and agent. */
+interface Statistics {
   readonly days: readonly Fields[];
   readonly failures: readonly { readonly run_id: string; readonly atMs: number }[];
   readonly failingSinceMs: number | null;

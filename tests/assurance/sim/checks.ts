@@ -19,7 +19,6 @@ export interface CheckSettings {
   readonly enabled: boolean;
 }
 
-/** A check that is stored. */
 export interface Check {
   readonly id: string;
   readonly version: number;
@@ -77,7 +76,6 @@ export const EXPRESSIONS: Readonly<Record<string, Expression>> = {
   "cost_with_children_usd < 0.5": (run) => costOf(run) < 0.5 * USD,
 };
 
-/** Returns the results of a run; null if no check judges it. */
 export function resultsOf(
   id: string,
   stored: Run,

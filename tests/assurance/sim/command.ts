@@ -36,7 +36,6 @@ export async function withFaults(play: Play, work: () => Promise<void>): Promise
   await work().finally(() => play.meetsFaults = false);
 }
 
-/** Returns the fields that are not undefined. */
 export function defined(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -21,7 +21,6 @@ const OTHER_FAMILIES = new Set([
 /** Parts of a run that are derived from others; the integrity check covers them. */
 const DERIVED = new Set("ledger summary price prices score incidents".split(" "));
 
-/** A run as far as it is read. */
 interface StoredRun {
   opening?: unknown;
   closing?: unknown;

@@ -21,7 +21,7 @@ export const KINDS = [
   "locked",
   "locked permanently",
 ] as const;
-export type Kind = typeof KINDS[number];
+type Kind = typeof KINDS[number];
 
 /** Generates the faults of the first commits of a sequence; most sequences have none. */
 export function anyFaults(maxLength: number): fc.Arbitrary<Fault[]> {
@@ -36,7 +36,7 @@ export function anyFaults(maxLength: number): fc.Arbitrary<Fault[]> {
 }
 
 /** Decides what happens to each commit. */
-export interface Plan {
+interface Plan {
   next(): Fault;
   /** True if the store may repeat commits, as a shared KV does. */
   readonly mayRepeat: boolean;
@@ -44,7 +44,6 @@ export interface Plan {
 
 /** One kind of fault at one commit. */
 export class OneFault implements Plan {
-  /** Commits since the start. */
   commits = 0;
   #isUnderWay = false;
 
@@ -76,7 +75,6 @@ export function hurriedTimers(): Disposable {
   return stub(globalThis, "setTimeout", hurried as typeof setTimeout);
 }
 
-/** Opens a world whose commits follow a plan. */
 export async function openFaulty(plan: Plan, options: WorldOptions): Promise<World> {
   let commits = 0;
   const next = () => {

@@ -6,7 +6,7 @@ import { pingSchedule } from "./schedules.ts";
 import type { Fields, Request } from "./shape.ts";
 
 /** A call as it is stored, and its lost contents. */
-export interface Normalized {
+interface Normalized {
   readonly request: Request;
   /** Number of times that each field was changed or dropped. */
   readonly dropped: Readonly<Record<string, number>>;
@@ -56,7 +56,6 @@ const isEmptyList = (value: unknown) => Array.isArray(value) && value.length ===
 const isMap = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Normalizes a call. */
 export function normalized(request: Request): Normalized {
   const dropped: Record<string, number> = {};
   const flags = new Set<string>();

@@ -8,10 +8,14 @@ import { normalized } from "./lenient.ts";
 import { afterPing, judgeMonitors } from "./monitor_state.ts";
 import { statusOfPing, withPing } from "./pings.ts";
 import { charsOf, parseInstant, problemOf } from "./rules.ts";
-import { type Answer, type Closing, type Fields, instant, type Labels } from "./shape.ts";
 import {
   type Absence,
+  type Answer,
   asClosed,
+  type Closing,
+  type Fields,
+  instant,
+  type Labels,
   pick,
   type Request,
   type Run,
@@ -265,7 +269,6 @@ function endOf(status: string, sent: Fields, now: number): Closing {
   return { status, finished_at: parseInstant(sent.finished_at) ?? now, received_at: now };
 }
 
-/** Returns a close in the form of a finish (decision 22). */
 function finishBody(id: string, closing: Closing): Fields {
   const { status, finished_at, received_at, output = null, scores = null } = closing as
     & Closing

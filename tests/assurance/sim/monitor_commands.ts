@@ -90,7 +90,6 @@ const pause = fc.record({
 }).map((fields): MonitorCall => ({ what: "pause", ...fields }));
 const other = fc.record({ agent, what: fc.constantFrom("delete" as const, "resume" as const) });
 
-/** Any change of a monitor. */
 export const anyMonitorCall: fc.Arbitrary<MonitorCall> = fc.oneof(
   { weight: 5, arbitrary: put },
   { weight: 2, arbitrary: pause },

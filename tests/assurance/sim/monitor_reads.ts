@@ -49,7 +49,6 @@ export function checkMonitor(json: Fields, state: State, agent: string): void {
   assert(isBetween, `down_after of ${agent}: ${seen}, not from ${bare} to ${down_after}`);
 }
 
-/** Compares all monitors and their flips with the model's. */
 export async function checkMonitors(
   state: State,
   absences: readonly Absence[],

@@ -17,10 +17,8 @@ import {
   type State,
 } from "./shape.ts";
 
-/** Monitors of a team without any. */
 export const NO_MONITORS: Monitors = { of: {}, outcomes: {} };
 
-/** A call that changes the monitor of an agent. */
 export interface MonitorCall {
   readonly what: "put" | "delete" | "pause" | "resume";
   readonly agent: string;
@@ -51,7 +49,6 @@ export function waitingOutcomes({ monitors, runs }: State): Outcome[] {
   ).sort((a, b) => a.at - b.at || nameOf(a, b));
 }
 
-/** Judges the deadlines of all monitors. */
 export function judgeMonitors(
   state: State,
   horizon: number,
@@ -92,7 +89,6 @@ export function afterPing(state: State, id: string, fields: Fields, isNew: boole
   return withMonitor(state, agent, monitor);
 }
 
-/** Returns the settings with their defaults. */
 function withDefaults(settings: Fields): MonitorSettings {
   const { schedule, grace_seconds, failure_threshold = 1, recovery_threshold = 1, enabled = true } =
     settings as unknown as MonitorSettings;
@@ -105,7 +101,6 @@ function withMonitor(state: State, agent: string, monitor: Monitor | null): Stat
   return { ...state, monitors: { ...state.monitors, of } };
 }
 
-/** Returns the known outcomes of an agent by arrival. */
 function outcomesOf({ monitors }: State, agent: string): Outcome[] {
   return Object.values(monitors.outcomes)
     .flatMap((outcome) => outcome?.agent === agent ? [outcome] : [])

@@ -3,8 +3,15 @@
  * functions from a monitor and an event to the next monitor. Imports nothing from the service.
  */
 import { expectedAfter } from "./schedules.ts";
-import type { Absence, Flip, Monitor, MonitorSettings, MonitorState, Outcome } from "./shape.ts";
-import { same } from "./shape.ts";
+import {
+  type Absence,
+  type Flip,
+  type Monitor,
+  type MonitorSettings,
+  type MonitorState,
+  type Outcome,
+  same,
+} from "./shape.ts";
 
 /** Longest absence whose length is added to a postponed deadline, in milliseconds. */
 const POSTPONE_MS_MAX = 900_000;
@@ -52,12 +59,10 @@ export function changed(monitor: Monitor, settings: MonitorSettings, at: number)
   return expecting(flipped({ ...timed, state: monitor.state }, to, at, reason));
 }
 
-/** Pauses a monitor, or changes its pause. */
 export function paused(monitor: Monitor, pause: NonNullable<Monitor["pause"]>, at: number) {
   return flipped({ ...monitor, pause, expected_at: null }, "paused", at, "paused");
 }
 
-/** Ends a pause. */
 export function resumed(monitor: Monitor, at: number): Monitor {
   if (monitor.pause === null) return monitor;
   const ended = { ...monitor, pause: null };
@@ -98,7 +103,6 @@ export function downAfter(monitor: Monitor): number | null {
   return late === null ? null : late + monitor.settings.grace_seconds * 1_000;
 }
 
-/** Returns the number of failures since the last success. */
 export function failing(monitor: Monitor): number {
   return streakOf(monitor).fails;
 }
@@ -219,7 +223,6 @@ function judgedAgain(monitor: Monitor, at: number, run?: string): Monitor {
   return isDown && last ? flipped(again, "down", last.at, reason ?? "failed", last.run) : again;
 }
 
-/** Judges a monitor from an instant on. */
 function watched(monitor: Monitor, at: number): Monitor {
   const outcomes = monitor.outcomes.filter((outcome) => outcome.at > at);
   const forgotten = { missed_at: null, excused_until: null, expected_at: null };

@@ -3,14 +3,12 @@ import type { Fields, Request, State } from "./shape.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Run statuses by the status of a ping. */
 const STATUSES: Readonly<Record<string, string>> = {
   ok: "success",
   fail: "failed",
   timeout: "timeout",
 };
 
-/** Returns the status of a ping: as sent, else by its exit code. */
 export function statusOfPing({ status, exit_code = "0" }: Fields): string {
   if (status !== undefined) return String(status);
   return Number(exit_code) === 0 ? "ok" : String(exit_code) === "124" ? "timeout" : "fail";

@@ -20,7 +20,7 @@ const SHRINK_MS = 120_000;
 export const SHARED = 3;
 
 /** A plan, faults of the first commits that may meet any, and commands. */
-export type Sequence<Played extends Play> = readonly [
+type Sequence<Played extends Play> = readonly [
   tier: State["tier"],
   faults: readonly Fault[],
   commands: Iterable<Command<Played>>,
@@ -50,9 +50,8 @@ export interface Observer {
  *
  * @param instances instances of the service on one store, which then repeats commits
  */
-export type PlaySeed = (seed: number, instances?: number, cells?: Cells) => Promise<string | null>;
+type PlaySeed = (seed: number, instances?: number, cells?: Cells) => Promise<string | null>;
 
-/** Returns what plays the sequences of a side. */
 export function createPlayer<Played extends Play>(side: Side<Played>): PlaySeed {
   return async (seed, instances = 1, cells = new Cells()) => {
     const property = fc.asyncProperty(
@@ -110,7 +109,6 @@ async function playOne<Played extends Play>(
   }
 }
 
-/** Creates the initial state of a play. */
 export function begin(tier: State["tier"], cells = new Cells(), isFaulty = false): Play {
   return {
     state: { tier, runs: {}, agents: {}, usage: {}, monitors: NO_MONITORS, pings: {} },

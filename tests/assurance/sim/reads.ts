@@ -2,10 +2,28 @@
  * Expected responses of the control API for an aggregated state (decisions, section 6; API
  * document).
  */
-import { asClosed, type Event, type Fields, instant, type Labels, type Opening } from "./shape.ts";
-import type { Run, State } from "./shape.ts";
-import { type Call, callOf, costOf, durationOf, eventCall, eventCalls } from "./values.ts";
-import { priceOf, reportedOf, saysCost, unreadableOf } from "./values.ts";
+import {
+  asClosed,
+  type Event,
+  type Fields,
+  instant,
+  type Labels,
+  type Opening,
+  type Run,
+  type State,
+} from "./shape.ts";
+import {
+  type Call,
+  callOf,
+  costOf,
+  durationOf,
+  eventCall,
+  eventCalls,
+  priceOf,
+  reportedOf,
+  saysCost,
+  unreadableOf,
+} from "./values.ts";
 
 /**
  * Returns `GET /v1/runs/{id}` with all events, without fields that depend on arrival order alone.
@@ -113,7 +131,6 @@ function isFuture({ started_at, received_at }: Opening): boolean {
   return started_at - received_at > 86_400_000;
 }
 
-/** Returns the sort key of a run. */
 function sortedAt({ opening }: Run): number {
   if (opening === undefined) return 0;
   return isFuture(opening) ? opening.received_at : opening.started_at;
@@ -151,7 +168,6 @@ function cachedExceedsInput(run: Run): boolean {
   return [...eventCalls(run), callOf(reportedOf(run))].some(({ cached, input }) => cached > input);
 }
 
-/** Returns the events that failed. */
 export function failedEvents({ events }: Pick<Run, "events">): Event[] {
   return events.filter(({ type, data: { status, error = null } }) =>
     type === "error" || status === "error" || !(error === null || error === false || error === "")
@@ -181,7 +197,6 @@ function tokensOf(calls: readonly Call[]) {
   };
 }
 
-/** Returns the measures of a group of runs in `GET /v1/spend`. */
 function measuresOf(runs: readonly Run[]) {
   const calls = runs.flatMap((run) => [...eventCalls(run), callOf(reportedOf(run))]);
   const unpriced = runs.flatMap(unpricedOf);

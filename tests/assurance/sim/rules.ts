@@ -5,7 +5,7 @@
 import type { Fields, Request } from "./shape.ts";
 
 /** Reason of a refusal: its code, and the field it concerns. */
-export interface Problem {
+interface Problem {
   readonly error: string;
   readonly field: string;
 }
@@ -96,7 +96,6 @@ const HEARTBEAT: readonly Rule[] = [
   ["duration_ms", integer(0)],
 ];
 
-/** Returns the first problem of a call, or null. */
 export function problemOf({ call, id: path, fields }: Request): Problem | null {
   const misplaced = path === undefined ? null : check([["id", id("run")]], { id: path });
   if (misplaced !== null) return misplaced;

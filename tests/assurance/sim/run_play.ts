@@ -62,7 +62,6 @@ async function fill(play: Play, world: World): Promise<void> {
   play.history.length = 0;
 }
 
-/** Plays the sequence of a seed. */
 export const playSeed = createPlayer(RUNS_SIDE);
 
 export const run = createRun("sim", playSeed, 1, report);

@@ -24,7 +24,6 @@ export interface Play {
   readonly log: string[];
 }
 
-/** Returns commands after each of which all work is done. */
 export function withWorkDone<Played extends Play>(
   commands: Iterable<Command<Played>>,
 ): Command<Played>[] {
@@ -50,7 +49,6 @@ export function count(play: Play): void {
   play.state = countOutcomes(play.state);
 }
 
-/** Passes all deadlines in the service and in the model. */
 export async function passAllDeadlines(play: Play, world: World): Promise<void> {
   await doWork(play, world);
   const absences = await world.runDeadlines();

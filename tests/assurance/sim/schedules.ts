@@ -7,8 +7,7 @@ import type { Fields } from "./shape.ts";
 /** A schedule as the API takes it. */
 export type Schedule = { readonly every_seconds: number } | CronLine;
 
-/** A cron line in a time zone. */
-export interface CronLine {
+interface CronLine {
   readonly cron: string;
   readonly tz: string;
 }
@@ -45,7 +44,7 @@ export function defaultGrace(schedule: Schedule): number {
 }
 
 /** Returns the seconds of a duration such as `15m`; null for another text. */
-export function secondsOf(text: unknown): number | null {
+function secondsOf(text: unknown): number | null {
   const [, count, unit = ""] = /^(\d{1,9})([smhd])$/.exec(String(text)) ?? [];
   return count === undefined ? null : Number(count) * { s: 1, m: 60, h: 3_600, d: 86_400 }[unit]!;
 }
@@ -87,7 +86,6 @@ function gapMs({ cron }: CronLine): number {
   return step === undefined ? hour === undefined ? HOUR_MS : DAY_MS : step * MINUTE_MS;
 }
 
-/** Returns the first slot after an instant. */
 function slotAfter({ cron, tz }: CronLine, after: number): number {
   const { hour, minute = 0, step } = LINES[cron]!;
   // The offsets of these zones are full hours.

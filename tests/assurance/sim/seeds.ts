@@ -7,10 +7,8 @@
 
 const FILE = new URL("./seeds.json", import.meta.url);
 
-/** A seed that failed. */
 interface SavedSeed {
   readonly seed: number;
-  /** Instances of the service; 1 when absent. */
   readonly instances?: number;
   /** Side of the service that its commands are about; all of it when absent. */
   readonly side?: "alerts";

@@ -102,7 +102,7 @@ export interface State {
 }
 
 /** A run that pings without an id opened, or that has a `rid`. */
-export interface OpenPing {
+interface OpenPing {
   readonly id: string;
   /** Its latest ping. */
   readonly at: number;
@@ -122,7 +122,6 @@ export function pick(fields: Fields, ...names: readonly string[]): Fields {
   return Object.fromEntries(there.map((name) => [name, fields[name]]));
 }
 
-/** States of a monitor. */
 export type MonitorState = "new" | "up" | "late" | "down" | "paused";
 
 /** Monitors by agent, and the outcomes of runs that they have counted. */

@@ -76,7 +76,6 @@ export function eventCall({ type, data }: Event): Call | null {
   return callOf({ ...data, ...Object.fromEntries(numbers) });
 }
 
-/** Returns the calls of a run's events. */
 export function eventCalls({ events }: Run): Call[] {
   return events.map(eventCall).filter((call) => call !== null);
 }

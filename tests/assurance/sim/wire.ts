@@ -34,7 +34,7 @@ function acceptOf({ isPlain }: Request): Record<string, string> {
 }
 
 /** Serializes a body; metadata stays in its listed order. */
-export function bodyText(fields: Fields): string {
+function bodyText(fields: Fields): string {
   const members = Object.entries(fields).filter(([, value]) => value !== undefined);
   const text = (name: string, value: unknown) =>
     name === "metadata" && Array.isArray(value) ? labelsText(value) : JSON.stringify(value);

@@ -22,8 +22,7 @@ export interface Step {
   readonly foreign: boolean;
 }
 
-/** A call as it is sent. */
-export interface Call extends RequestOptions {
+interface Call extends RequestOptions {
   readonly method: string;
   readonly path: string;
 }
@@ -203,12 +202,10 @@ const CALLS = {
   bad: (step) => post("/v1/runs", aRun(step.run, { agent: "" })),
 } satisfies Record<string, (step: Step, nameOf: NameOf) => Call>;
 
-/** Names of the calls. */
 export type CallName = keyof typeof CALLS;
 
 export const CALL_NAMES = Object.keys(CALLS) as CallName[];
 
-/** Writes a step as a call. */
 export function callOf(step: Step, nameOf: NameOf): Call {
   const write: (step: Step, nameOf: NameOf) => Call = CALLS[step.call];
   return write(step, nameOf);

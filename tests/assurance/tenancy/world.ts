@@ -182,7 +182,6 @@ const MINTED =
 class Names {
   readonly #known = new Map<string, number>();
 
-  /** Replaces names in lines. */
   mask(lines: readonly string[]): string[] {
     return lines.map((line) =>
       line.replace(MINTED, (name) => {

@@ -30,7 +30,6 @@ const KILLED_MS = 5_000;
 const RUN = `/v1/runs/${runId(1)}`;
 const PAGES = ["", "/runs", "/spend", "/agents", "/keys", "/rate-card"];
 
-/** A call with its expected status. */
 type Call = readonly [status: number, path: string, body?: unknown];
 
 const CALLS: readonly Call[] = [
@@ -124,7 +123,7 @@ async function overFile(launcher: Launcher): Promise<void> {
 /** Starts with the environment of Deno Deploy, over `denokv` where it is installed. */
 async function asOnDeploy(launcher: Launcher): Promise<void> {
   await withFolder(async (folder) => {
-    await using kv = await KvProcess.start(folder, await denokvCommand());
+    await using kv = await KvProcess.start(folder, denokvCommand());
     const settings = {
       ...OWN,
       DENO_DEPLOY: "1",

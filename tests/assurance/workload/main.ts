@@ -23,7 +23,6 @@ import { callWholeApi } from "./whole_api.ts";
 
 const FILE = new URL("./recorded.json", import.meta.url);
 
-/** Seed of the workload. */
 const SEED = 20_261;
 
 /** Calls of a record in which the example of each endpoint is sent; in a shorter one, of some. */

@@ -4,7 +4,7 @@ import type { Endpoint } from "../../../routes/openapi/describe.ts";
 import { urlOf } from "../../support/builders/examples.ts";
 
 /** Sends a GET request, as the operator where teams have no access; returns the text of its answer. */
-export type Read = (path: string, isOperators: boolean) => Promise<string>;
+type Read = (path: string, isOperators: boolean) => Promise<string>;
 
 /** A call that writes, an endless stream, figures of the process, and texts that never change. */
 const NOT_READ: ReadonlySet<string> = new Set(

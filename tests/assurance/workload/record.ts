@@ -2,13 +2,11 @@
 import { number } from "../../../tools/table.ts";
 import { createHash, type Hash } from "node:crypto";
 
-/** Lines of a section. */
-export interface SectionDigest {
+interface SectionDigest {
   readonly lines: number;
   readonly sha256: string;
 }
 
-/** Digest of a record. */
 export interface Digest {
   readonly seed: string;
   readonly count: number;
@@ -18,12 +16,10 @@ export interface Digest {
   readonly sections: Readonly<Record<string, SectionDigest>>;
 }
 
-/** Characters of a short hash. */
 const SHORT = 12;
 
 /** Takes the lines of a record and keeps only their hashes. */
 export class Recording {
-  /** Calls so far. */
   calls = 0;
   readonly #sections = new Map<string, { lines: number; readonly hash: Hash }>();
   readonly #thousands: string[] = [];
@@ -35,7 +31,6 @@ export class Recording {
     this.#write = write;
   }
 
-  /** Adds a line to a section. */
   add(section: string, text: string): void {
     const line = `${text.replaceAll("\r", "\\r").replaceAll("\n", "\\n")}\n`;
     const known = this.#sections.get(section) ?? { lines: 0, hash: createHash("sha256") };
@@ -65,7 +60,6 @@ export class Recording {
   }
 }
 
-/** Returns what differs between two digests, in lines. */
 export function differences(before: Digest, after: Digest): string[] {
   const lines: string[] = [];
   const first = after.thousands.findIndex((hash, n) => hash !== before.thousands[n]);

@@ -40,13 +40,12 @@ const DELIVERED_MS = 5_000;
 /** Days until runs are too old, and those between two nights. */
 const OLD_DAYS = 120, NIGHT_DAYS = 40;
 
-export interface WholeApi {
+interface WholeApi {
   readonly determined: Determined;
   readonly world: Omit<WorldOptions, "tier">;
   readonly seed: string;
   /** Endpoints whose examples are sent: each of them if 1, every second one if 2. */
   readonly everyEndpoint: number;
-  /** Hostile requests. */
   readonly hostile: number;
   readonly pages: number;
   /** Takes what a receiver or a mail server got. */
@@ -55,7 +54,6 @@ export interface WholeApi {
   readonly atEnd: (world: World) => Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
-/** Makes the calls. */
 export async function callWholeApi(options: WholeApi): Promise<void> {
   const { determined, onSent } = options;
   await using receiver = receive(onSent);

@@ -98,7 +98,6 @@ async function report(h: Harness, n: number, cost_usd: number): Promise<void> {
   await h.worker.idle();
 }
 
-/** Presses Enter on a link or a button. */
 function press(page: Page, role: "link" | "button", name: string): Promise<void> {
   return page.getByRole(role, { name, exact: true }).first().press("Enter");
 }

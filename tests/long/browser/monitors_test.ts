@@ -10,7 +10,6 @@ import { OVERFLOW } from "../../push/browser/looking.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** Opens a service with an agent that runs each hour. */
 async function openHourly(): Promise<Harness> {
   const h = await Harness.open({ clockGapMaxMs: Infinity });
   h.nowMs -= 9 * HOUR_MS;

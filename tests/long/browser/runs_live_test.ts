@@ -6,12 +6,10 @@ import { browserTest } from "../../support/harness/browser.ts";
 import { Harness } from "../../support/harness/harness.ts";
 import { BrowserSession, PHONE } from "../../support/harness/browser_session.ts";
 
-/** Waits until a run is in the table. */
 function untilListed(page: Page, n: number): Promise<void> {
   return page.locator(`[id="${runId(n)}"]`).waitFor();
 }
 
-/** Makes a page report that it is hidden, or visible. */
 function setHidden(page: Page, hidden: boolean): Promise<unknown> {
   return page.evaluate(
     `Object.defineProperty(document, "hidden", { value: ${hidden}, configurable: true })`,

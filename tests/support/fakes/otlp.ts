@@ -1,6 +1,5 @@
 /** A small receiver of OpenTelemetry data: OTLP over HTTP, in its JSON form. */
 
-/** A span as it arrived. */
 export interface Span {
   readonly name: string;
   readonly attributes: Readonly<Record<string, unknown>>;
@@ -14,9 +13,7 @@ type Json = any;
 /** Receives until it is disposed. Always `await using`. */
 export class OtlpReceiver implements AsyncDisposable {
   readonly spans: Span[] = [];
-  /** Names of metrics that arrived. */
   readonly metrics = new Set<string>();
-  /** Everything that arrived, as text. */
   readonly texts: string[] = [];
   #arrived = Promise.withResolvers<void>();
   readonly #server = Deno.serve(
@@ -33,7 +30,6 @@ export class OtlpReceiver implements AsyncDisposable {
     await this.#server.shutdown();
   }
 
-  /** Waits until a condition on the received data holds. */
   async until(holds: () => boolean): Promise<void> {
     while (!holds()) await this.#arrived.promise;
   }

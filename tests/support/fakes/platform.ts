@@ -5,9 +5,7 @@
 import { PlatformInstance } from "./platform_instance.ts";
 import type { Ended, Settings } from "../harness/process.ts";
 
-/** Behaviour of a platform. */
 export interface PlatformOptions {
-  /** Maximum number of instances. */
   readonly instancesMax?: number;
   /** Requests in progress per instance, above which the platform starts another one. */
   readonly requestsPerInstance?: number;
@@ -62,7 +60,6 @@ export class Platform implements AsyncDisposable {
     );
   }
 
-  /** URL of the app. */
   get url(): string {
     return `http://127.0.0.1:${this.#router.addr.port}`;
   }
@@ -93,7 +90,6 @@ export class Platform implements AsyncDisposable {
     if (served !== undefined) await this.#stop(served, "SIGKILL");
   }
 
-  /** Stops all instances. */
   async stopAll(): Promise<void> {
     await this.#starting?.catch(() => {});
     await Promise.all([...this.#served].map((served) => this.#stop(served, "SIGINT")));

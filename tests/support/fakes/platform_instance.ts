@@ -20,7 +20,6 @@ export class PlatformInstance implements AsyncDisposable {
   readonly #process: Process;
   readonly #client: Deno.HttpClient;
   readonly #crons: CronSocket;
-  /** Resolves when the process has ended. */
   readonly ended: Promise<void>;
   #peakMb = 0;
 
@@ -78,7 +77,6 @@ export class PlatformInstance implements AsyncDisposable {
     return this.#peakMb;
   }
 
-  /** Sends a request. */
   async fetch(path: string, init: RequestInit = {}): Promise<Response> {
     this.active++;
     try {

@@ -1,7 +1,6 @@
 /** A real HTTP receiver on a loopback address, which answers, or misbehaves, as each test says. */
 import { RECEIVER_CERTIFICATE } from "./certificates.ts";
 
-/** A request as received. */
 export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
@@ -15,8 +14,7 @@ export type Behavior = (
   request: ReceivedRequest,
 ) => Promise<void> | void;
 
-/** The connection of a request. */
-export interface ReceiverConnection {
+interface ReceiverConnection {
   write(text: string): Promise<void>;
   /** Resolves when the client closes the connection. */
   readonly closed: Promise<void>;

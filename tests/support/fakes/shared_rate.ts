@@ -123,7 +123,6 @@ export class SharedInstance {
     this.bucket.noticeLate(this.#nowMs);
   }
 
-  /** Makes the store fail. */
   fail(): void {
     this.#begunMs = this.#read = this.#stored = null;
     this.bucket.fail(this.#nowMs);

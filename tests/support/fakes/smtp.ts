@@ -3,7 +3,7 @@ import PostalMime from "postal-mime";
 import { SMTPServer } from "smtp-server";
 
 /** A message as accepted. */
-export interface Received {
+interface Received {
   /** Sender of the envelope, and of the header. */
   readonly from: string;
   readonly fromHeader: string;
@@ -30,7 +30,7 @@ export type Behaviour =
   /** Accepts the text, and closes the connection instead of answering. */
   | "die after text";
 
-export interface SmtpOptions {
+interface SmtpOptions {
   readonly login?: { readonly user: string; readonly pass: string };
 }
 
@@ -42,11 +42,8 @@ export class SmtpSink implements AsyncDisposable {
   behaviour: Behaviour = "accept";
   /** Messages received completely, with or without a response. */
   readonly received: Received[] = [];
-  /** Connections so far. */
   connections = 0;
-  /** Login attempts so far. */
   logins = 0;
-  /** Recipients named so far. */
   recipients = 0;
   #waiting: (() => void)[] = [];
   readonly #server: SMTPServer;

@@ -41,7 +41,6 @@ import { overStore } from "./temp_store.ts";
 
 /** One process with rules, silences and checks. */
 export class AlertProcess extends StoreProcess {
-  /** Declares a test of a process with rules on an empty store. */
   static readonly test = overStore<AlertProcess>((store) => new AlertProcess(store));
 
   readonly rules: ConfigStore<RuleSettings>;
@@ -136,7 +135,6 @@ export class AlertProcess extends StoreProcess {
     }
   }
 
-  /** All incidents, oldest first. */
   async incidents(): Promise<Incident[]> {
     const rows = await this.values(["incident", TEAM.id]);
     return rows.map((value) => decodeIncident(value) as Incident)
@@ -170,19 +168,16 @@ export class AlertProcess extends StoreProcess {
     return await Array.fromAsync(this.store.reader.list(selector), ({ key }) => key);
   }
 
-  /** Puts a rule now. */
   async setRule(slug: string, settings: RuleSettings): Promise<void> {
     const made = { by: "key_1", at: this.nowMs };
     await this.rules.put(TEAM, slug, settings, null, made);
   }
 
-  /** Gives a model a price now. */
   async price(model: string): Promise<void> {
     const { id: _id, source: _source, ...row } = rateRow(model, 1, 2);
     await this.rateCards.put(TEAM, { ...row, note: undefined }, "key_1");
   }
 
-  /** Silences rules until a time. */
   async silenceUntil(untilMs: number, rules: readonly string[] = []): Promise<void> {
     const match = { rules, agents: [], customers: [] };
     const made = { by: "key_1", at: this.nowMs };
@@ -199,7 +194,6 @@ export class AlertProcess extends StoreProcess {
     await this.file(kindName("quota"));
   }
 
-  /** Files an evaluation of a rule. */
   async file(name: string): Promise<void> {
     const row = { at: this.nowMs, kind: "rule", team: TEAM.id, name } as const;
     await this.store.writer.commit({ sets: [workSet(row)] });
@@ -268,12 +262,10 @@ export class AlertProcess extends StoreProcess {
     });
   }
 
-  /** Returns the states of the stages of run number `n`. */
   async statesOf(n: number): Promise<string[]> {
     return (await stagesOf(this.store, n)).map(({ state }) => state);
   }
 
-  /** Reads facts of run number `n`. */
   async factsOf(n: number, ...names: readonly FactName[]) {
     const head = await readHead({ store: this.store, team: TEAM.id, id: run(n) });
     const { facts, missing } = await readFacts(head as RunToJudge, new Set(names));

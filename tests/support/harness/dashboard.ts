@@ -20,9 +20,7 @@ export type FormFields = Record<string, string> | [name: string, value: string][
 
 /** A session of the dashboard. */
 export interface Reader {
-  /** The session's cookie header. */
   readonly cookie: string;
-  /** Requests a page. */
   get(path: string): Promise<Answer>;
   /** Returns the text of a page, which must exist. */
   words(path: string): Promise<string>;

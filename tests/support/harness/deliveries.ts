@@ -26,7 +26,6 @@ import { TempStore } from "./temp_store.ts";
 import { insertTeam } from "../builders/teams.ts";
 import { fixture } from "./fixture.ts";
 
-/** Result of a try that succeeds. */
 export const DELIVERED: SendResult = {
   verdict: "delivered",
   status: 200,
@@ -35,7 +34,6 @@ export const DELIVERED: SendResult = {
   answer: null,
 };
 
-/** Result of a try that fails. */
 export const FAILED: SendResult = {
   ...DELIVERED,
   verdict: "retry",
@@ -44,7 +42,7 @@ export const FAILED: SendResult = {
 };
 
 /** A request that a receiver got. */
-export interface Sent {
+interface Sent {
   readonly id: string;
   readonly at: number;
   readonly channel: string;
@@ -53,14 +51,13 @@ export interface Sent {
 }
 
 /** Answers of receivers, by channel. */
-export type Receiver = (
+type Receiver = (
   envelope: Envelope,
   signal: AbortSignal,
 ) => Promise<SendResult> | SendResult;
 
 /** A team with channels, and any number of jobs. */
 export class DeliveriesHarness implements AsyncDisposable {
-  /** Declares a test of channels and their deliveries. */
   static readonly test = fixture(() => DeliveriesHarness.open());
 
   nowMs = NOON;
@@ -109,7 +106,6 @@ export class DeliveriesHarness implements AsyncDisposable {
     },
   };
 
-  /** Notes what is counted. */
   readonly counter: ChannelWorkDeps["counts"] = {
     count: ({ channel_type: type = "", outcome: state = "" }) => this.counts.push({ type, state }),
   };
@@ -162,7 +158,6 @@ export class DeliveriesHarness implements AsyncDisposable {
     return job;
   }
 
-  /** Stores a channel. */
   async put(
     slug: string,
     type: Channel["settings"]["type"] = "webhook",
@@ -211,7 +206,6 @@ export class DeliveriesHarness implements AsyncDisposable {
     await this.store.writer.commit({ team: team.id, sets });
   }
 
-  /** Creates and stores a delivery; returns its id. */
   async send(...args: Parameters<DeliveriesHarness["delivery"]>): Promise<string> {
     const delivery = this.delivery(...args);
     await this.add([delivery]);

@@ -298,7 +298,6 @@ export class Harness implements AsyncDisposable {
     return KEY.replace("_eu_", `_${this.#options.region ?? "eu"}_`);
   }
 
-  /** Creates another team and a key for it. */
   async addTeam(tier: Tier, grant: Grant = ALL_SCOPES): Promise<{ team: Team; key: string }> {
     const team = await insertTeam(this.store, tier);
     return { team, key: await this.addKey(grant, team) };

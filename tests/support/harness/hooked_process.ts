@@ -12,16 +12,14 @@ import { StoreProcess } from "./store_process.ts";
 import { Gate } from "./worker_harness.ts";
 import { overStore } from "./temp_store.ts";
 
-export type Commit = (write: Write) => Promise<string | null>;
+type Commit = (write: Write) => Promise<string | null>;
 
 /** One process with heads of its own, and hooks around its commits. */
 export class HookedProcess extends StoreProcess {
-  /** Declares a test of a process with hooks on an empty store. */
   static readonly test = overStore<HookedProcess>((store) => HookedProcess.ready(store));
 
   /** Reads of runs' rows. */
   reads = 0;
-  /** Replaces commits. */
   commit: (write: Write, commit: Commit) => Promise<string | null> = (write, commit) =>
     commit(write);
 
@@ -87,7 +85,7 @@ export class HookedProcess extends StoreProcess {
 }
 
 /** Status, revision, events and picodollars of a run's summary. */
-export type Expected = readonly [
+type Expected = readonly [
   status: string | undefined,
   revision: number | undefined,
   events: number | undefined,
@@ -104,12 +102,10 @@ export function isProjection({ sets = [] }: Write): boolean {
   return sets.some(({ key }) => key[0] === "run" && key[3] === "summary");
 }
 
-/** Sends model calls of a run. */
 export function append({ runs }: HookedProcess, n: number, ...calls: number[]) {
   return runs.append(TEAM, run(n), calls.map((call) => aCall(call)), NOON);
 }
 
-/** Sends a heartbeat of a run. */
 export function beat(
   { runs }: HookedProcess,
   n: number,

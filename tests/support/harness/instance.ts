@@ -63,7 +63,6 @@ export interface HarnessOptions {
   readonly publicUrl?: string;
   /** A secret that must not work. */
   readonly refusedSecret?: string;
-  /** The operator's key. */
   readonly operatorKey?: string;
   /** Byte limits of caches and queues. */
   readonly memory?: Memory;

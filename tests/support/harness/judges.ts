@@ -92,7 +92,6 @@ export class JudgeHarness implements AsyncDisposable {
     });
   }
 
-  /** Does all work that is due. */
   async work(): Promise<void> {
     await this.h.worker.idle();
     await this.h.work.idle();

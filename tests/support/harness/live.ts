@@ -10,7 +10,7 @@ export interface StreamEvent {
   readonly data: any;
 }
 
-export interface FollowOptions {
+interface FollowOptions {
   readonly key?: string;
   readonly query?: string;
   readonly lastEventId?: string;
@@ -18,7 +18,6 @@ export interface FollowOptions {
 
 /** A listener. Always `await using`. */
 export class Listener implements AsyncDisposable {
-  /** Last received position. */
   lastId = "";
   readonly #reader: ReadableStreamDefaultReader<string>;
   readonly #client: Deno.HttpClient;
@@ -64,7 +63,6 @@ export class Listener implements AsyncDisposable {
     }
   }
 
-  /** Returns the next `count` events. */
   async events(count: number): Promise<StreamEvent[]> {
     const events: StreamEvent[] = [];
     while (events.length < count) {
@@ -90,7 +88,6 @@ export class Listener implements AsyncDisposable {
   }
 }
 
-/** Listens to a harness. */
 export function follow(h: Harness, options: FollowOptions = {}): Promise<Listener> {
   return Listener.open(h.url, options.key ?? h.key, options);
 }

@@ -22,8 +22,7 @@ const UNTIL_MS_MAX = 60_000;
 type Outcome = "acknowledged" | "refused" | "gone";
 
 /** Conditions, other than an unreachable server, under which clients stop. */
-export interface Ends {
-  /** Maximum number of runs. */
+interface Ends {
   readonly runs?: number;
   /** Stops the clients. With it a refusal ends no client: it skips that run and starts the next. */
   readonly until?: AbortSignal;
@@ -60,7 +59,6 @@ export class Load {
     return load;
   }
 
-  /** Number of refused calls. */
   get refused(): number {
     return Object.values(this.refusals).reduce((sum, count) => sum + count, 0);
   }

@@ -31,7 +31,6 @@ export const HOURLY: MonitorSettings = {
 export const MINUTE = 60_000, HOUR = 3_600_000;
 
 export class MonitorProcess extends StoreProcess {
-  /** Declares a test of a process with monitors on an empty store. */
   static readonly test = overStore<MonitorProcess>((store) => new MonitorProcess(store));
 
   readonly monitors: MonitorStore;
@@ -51,7 +50,6 @@ export class MonitorProcess extends StoreProcess {
     this.agents = createAgentStore(store, known, createArchiveCommit(store, this.updater));
   }
 
-  /** Puts a monitor at a time. */
   async put(settings: MonitorSettings = HOURLY, atMs = NOON, agent = "a", team: Team = TEAM) {
     const stored = await this.monitors.put(team, agent, settings, null, { by: "key_1", at: atMs });
     if (stored === null) throw new Error(`There is no agent ${agent}`);
@@ -98,7 +96,6 @@ export class MonitorProcess extends StoreProcess {
     return flips.flips.toReversed().map(textOf);
   }
 
-  /** Returns an agent's monitor. */
   async read(agent = "a") {
     return (await this.monitors.read(TEAM, agent))?.monitor ?? null;
   }

@@ -21,7 +21,6 @@ export const MONTH = "2026-11";
 
 /** A team on the free plan with an owner, a mail server, and any number of work loops. */
 export class NoticesHarness implements AsyncDisposable {
-  /** Declares a test of quota notices. */
   static readonly test = fixture(() => NoticesHarness.open());
 
   nowMs = NOON;

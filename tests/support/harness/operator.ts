@@ -2,15 +2,12 @@
 import { fixture } from "./fixture.ts";
 import { type Answer, Harness, type HarnessOptions } from "./harness.ts";
 
-/** The operator's key. */
 export const OPERATOR_KEY = `opk_eu_${"0f".repeat(16)}`;
 
-/** Opens a service that has an operator. */
 export function openWithOperator(options: HarnessOptions = {}): Promise<Harness> {
   return Harness.open({ ...options, operatorKey: OPERATOR_KEY });
 }
 
-/** Declares tests of a service that has an operator. */
 export const operator = { test: fixture(() => openWithOperator()) };
 
 /** Sends a call as the operator. */

@@ -147,14 +147,12 @@ export class Process implements AsyncDisposable {
     }
   }
 
-  /** Sends a signal and waits for the end. */
   async stop(signal: Deno.Signal = "SIGTERM"): Promise<Ended> {
     const startedMs = performance.now();
     if (!this.#ended) this.#child.kill(signal);
     return await this.ended(startedMs);
   }
 
-  /** Waits for the end. */
   async ended(sinceMs: number = performance.now()): Promise<Ended> {
     const status = await this.#child.status;
     const ms = performance.now() - sinceMs;

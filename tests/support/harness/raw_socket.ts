@@ -29,7 +29,6 @@ export class RawSocket implements Disposable {
     this.#connection = connection;
   }
 
-  /** Connects to a server. */
   static async open(url: string): Promise<RawSocket> {
     const { hostname, port } = new URL(url);
     return new RawSocket(await Deno.connect({ hostname, port: Number(port) }));
@@ -40,7 +39,6 @@ export class RawSocket implements Disposable {
     this.#closed = true;
   }
 
-  /** Sends all bytes. */
   async send(data: string | Uint8Array): Promise<void> {
     let rest = typeof data === "string" ? encoder.encode(data) : data;
     while (rest.length > 0) rest = rest.subarray(await this.#connection.write(rest));

@@ -30,7 +30,6 @@ export const DAY_MS = 24 * HOUR_MS;
 
 /** One process with jobs on old runs. */
 export class RetentionHarness extends StoreProcess {
-  /** Declares a test of sweeps and deletions on an empty store. */
   static readonly test = overStore<RetentionHarness>((store) => new RetentionHarness(store));
 
   /** The monotonic clock. */

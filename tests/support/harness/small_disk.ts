@@ -3,9 +3,8 @@ import { assert } from "@std/assert";
 import type { Launcher } from "./process.ts";
 
 /** A small disk. Always `await using`; end the processes on it first. */
-export interface SmallDisk extends AsyncDisposable {
+interface SmallDisk extends AsyncDisposable {
   readonly folder: string;
-  /** Launcher for a process on it. */
   readonly launcher: Launcher;
   /** Leaves a process no space. */
   fill(pid: number): Promise<void>;
@@ -80,13 +79,11 @@ function makeFolder(): Promise<string> {
   return Deno.makeTempDir({ prefix: "runledger-" });
 }
 
-/** Runs a system command. */
 export async function run(command: string, ...args: string[]): Promise<void> {
   const { success, stderr } = await new Deno.Command(command, { args }).output();
   assert(success, `${command} ${args.join(" ")}: ${new TextDecoder().decode(stderr).trim()}`);
 }
 
-/** Returns true if a system command exists and succeeds. */
 export async function succeeds(command: string, ...args: string[]): Promise<boolean> {
   try {
     return (await new Deno.Command(command, { args, stdout: "null", stderr: "null" }).output())

@@ -17,7 +17,6 @@ type Stamps = ConstructorParameters<typeof TeamCommit>[1];
 
 /** One process with its own caches and a clock that the test moves. Two on one store act as two. */
 export class StoreProcess {
-  /** The clock. */
   nowMs = NOON;
   readonly log: string[] = [];
   readonly runs: RunStore;
@@ -36,12 +35,10 @@ export class StoreProcess {
     this.pipeline = processingOf(store, this.now, this.updater);
   }
 
-  /** Processes all pending runs. */
   work(): Promise<void> {
     return processAll(this.store, this.pipeline);
   }
 
-  /** Returns the runs whose work is due. */
   dueRuns(nowMs = this.nowMs): Promise<readonly Work[]> {
     return createWorkStore(this.store, Infinity).take("run", nowMs);
   }

@@ -12,7 +12,6 @@ export const PATIENT = { deadlineMs: 30_000 } as const;
 
 /** An open store. Always `await using`. */
 export class TempStore implements AsyncDisposable {
-  /** Declares a test of an empty store. */
   static readonly test = fixture(() => TempStore.open());
 
   readonly path: string;
@@ -88,7 +87,6 @@ export function noise(chars: number, seed = 1): string {
   return chunks.join("");
 }
 
-/** Runs a test with a new folder. */
 export async function withFolder<T>(test: (folder: string) => Promise<T>): Promise<T> {
   const folder = await Deno.makeTempDir({ prefix: "runledger-" });
   try {

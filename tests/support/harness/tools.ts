@@ -1,7 +1,6 @@
-/** Shared parts of the tools' tests: a recorder instead of the terminal, a folder, and tasks. */
+/** Shared parts of the tools' tests: a recorder instead of the terminal, and tasks. */
 import type { Io } from "../../../tools/command.ts";
 
-/** Records a tool's output. */
 export class Recorder implements Io {
   readonly lines: string[] = [];
   readonly failures: string[] = [];
@@ -27,25 +26,11 @@ export class Recorder implements Io {
   }
 }
 
-/** A folder that is removed after the test. */
-export class Folder implements AsyncDisposable {
-  private constructor(readonly path: string) {}
-
-  static async create(): Promise<Folder> {
-    return new Folder(await Deno.makeTempDir({ prefix: "runledger-tools-" }));
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Deno.remove(this.path, { recursive: true });
-  }
-}
-
 /** Runs `deno task …` in a separate process, as a user does. */
 export function runTask(...args: string[]) {
   return runTaskWith({}, ...args);
 }
 
-/** Runs `deno task …` with additional settings. */
 export async function runTaskWith(settings: Record<string, string>, ...args: string[]) {
   const output = await new Deno.Command(Deno.execPath(), {
     args: ["task", "--quiet", ...args],

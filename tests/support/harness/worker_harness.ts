@@ -16,7 +16,7 @@ import { StoreProcess } from "./store_process.ts";
 import { TempStore } from "./temp_store.ts";
 import type { ProcessingStore } from "../../../kv/summaries/processing_store.ts";
 
-export interface WorkerHarnessOptions {
+interface WorkerHarnessOptions {
   readonly failurePauseMs?: number;
   /** True to open the store with a bell. */
   readonly hasBell?: boolean;
@@ -63,7 +63,6 @@ export class WorkerHarness extends StoreProcess implements AsyncDisposable {
     temp.store.workerSignal.listen({ worker: this.worker, work: this.loop });
   }
 
-  /** Starts the worker and the work on runs. */
   start(): void {
     this.worker.start();
     this.loop.start();
@@ -81,7 +80,6 @@ export class WorkerHarness extends StoreProcess implements AsyncDisposable {
     return new WorkerHarness(await TempStore.open(undefined, options), options);
   }
 
-  /** Creates another worker. */
   another(store: ProcessingStore): Worker {
     const { failurePauseMs } = this.options;
     return new Worker({

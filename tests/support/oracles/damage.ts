@@ -8,7 +8,6 @@ import { verifyStore } from "../../../kv/integrity/integrity.ts";
 import { runId } from "../builders/requests.ts";
 import type { Harness } from "../harness/harness.ts";
 
-/** The run that is damaged. */
 export const RUN = runId(1) as RunId;
 
 /** Values to write and keys to remove outside of the service. */
@@ -26,12 +25,10 @@ type Sums = Parameters<typeof encodeSums>[0];
 type Made<T> = T | Promise<T>;
 type KeyOf = (h: Harness) => Made<Deno.KvKey>;
 
-/** Removes a row. */
 export function gone(says: string, keyOf: KeyOf): Damages[string] {
   return { says, make: async (h) => ({ deletes: [await keyOf(h)] }) };
 }
 
-/** Writes a row. */
 export function put(
   says: string,
   keyOf: KeyOf,
@@ -40,7 +37,6 @@ export function put(
   return { says, make: async (h) => ({ sets: [{ key: await keyOf(h), value: await make(h) }] }) };
 }
 
-/** Replaces the value of a row. */
 export function changed<T>(
   says: string,
   keyOf: KeyOf,
@@ -106,7 +102,6 @@ export async function aRollup(h: Harness, kind: string) {
   return { key: entry.key, row, write: encodeRollup };
 }
 
-/** Formats a value. */
 export function json(value: unknown): string {
   return JSON.stringify(value);
 }

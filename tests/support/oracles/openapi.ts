@@ -6,15 +6,13 @@ import type { Document } from "./openapi_document.ts";
 import { TRACES } from "../../../routes/otlp/description.ts";
 import { openapiDocument } from "../../../routes/openapi/document.ts";
 
-/** Returns the document as the service sends it. */
 export function describedApi(): Document {
   return JSON.parse(JSON.stringify(openapiDocument([...ENDPOINTS, TRACES])));
 }
 
 /** Returns the problem with a value, or null. `at` is the path of the schema. */
-export type Judge = (at: readonly string[], value: unknown) => string | null;
+type Judge = (at: readonly string[], value: unknown) => string | null;
 
-/** Creates a judge by a document. */
 export function judgeBy(document: unknown): Judge {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   formats.default(ajv);

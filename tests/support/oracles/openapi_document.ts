@@ -1,6 +1,5 @@
 /** Types of the OpenAPI document, as far as tests read it. */
 
-/** A JSON Schema. */
 export interface DocumentedSchema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -23,7 +22,6 @@ export interface DocumentedSchema {
   readonly additionalProperties?: DocumentedSchema | boolean;
 }
 
-/** A parameter of an operation. */
 interface Parameter {
   readonly name: string;
   readonly in: "path" | "query" | "header";
@@ -39,15 +37,14 @@ export type Content = Readonly<
 >;
 
 /** A response, or a reference to a shared error response. */
-export interface Response {
+interface Response {
   readonly $ref?: string;
   readonly description?: string;
   readonly headers?: Readonly<Record<string, unknown>>;
   readonly content?: Content;
 }
 
-/** One operation. */
-export interface DocumentedCall {
+interface DocumentedCall {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly summary: string;
@@ -61,7 +58,6 @@ export interface DocumentedCall {
   readonly responses: Readonly<Record<string, Response>>;
 }
 
-/** The OpenAPI document. */
 export interface Document {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
@@ -93,7 +89,6 @@ export function documentedCalls({ paths }: Document): CallOfGroup[] {
   );
 }
 
-/** Resolves a schema if it is a reference. */
 export function resolved({ components }: Document, schema: DocumentedSchema): DocumentedSchema {
   return schema.$ref === undefined ? schema : components.schemas[schemaName(schema.$ref)] ?? {};
 }

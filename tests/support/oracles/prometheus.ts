@@ -4,14 +4,12 @@
  */
 import { assert, assertEquals } from "@std/assert";
 
-/** One sample line. */
-export interface Series {
+interface Series {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** A parsed scrape. */
 export class Scrape {
   /** Type of each family by its name. */
   readonly types: ReadonlyMap<string, string>;
@@ -35,7 +33,6 @@ export class Scrape {
     return this.series.find((one) => keyOf(one.name, one.labels) === key)?.value ?? null;
   }
 
-  /** Returns all samples of a name. */
   of(name: string): Series[] {
     return this.series.filter((one) => one.name === name);
   }

@@ -3,7 +3,6 @@ import type { Store } from "../../../kv/store.ts";
 
 /** Counts reads of keys of one family until it is disposed. */
 export class ReadsOf implements Disposable {
-  /** Number of started reads. */
   count = 0;
   /** Maximum reads in parallel. */
   most = 0;

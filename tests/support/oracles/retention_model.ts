@@ -8,7 +8,7 @@ import { DAY_MS } from "../harness/retention_harness.ts";
 const ORPHAN_DAYS = 7;
 
 /** An opening or a close. */
-export interface PartModel {
+interface PartModel {
   readonly at: number;
   /** True if it holds texts or labels. */
   payload: boolean;
@@ -35,7 +35,6 @@ export class RunModel {
       this.batches.some(({ ids }) => ids === null);
   }
 
-  /** Stores events; returns the new ones. */
   append(ids: readonly EventId[], at: number): number {
     const fresh = [...new Set(ids)].filter((id) => !this.known.has(id));
     if (fresh.length > 0) this.batches.push({ at, ids: fresh });
@@ -47,7 +46,6 @@ export class RunModel {
     return this.arrivals.length > 0;
   }
 
-  /** Arrivals of its parts. */
   get arrivals(): number[] {
     return [this.opening, this.closing, ...this.batches].flatMap((part) => part?.at ?? []);
   }
@@ -57,7 +55,6 @@ export class RunModel {
     return this.batches.flatMap(({ ids }) => ids ?? []);
   }
 
-  /** Removes expired data. */
   sweep(tier: Tier, nowMs: number): SweepCounts {
     const { payloadDays, recordDays } = TIERS[tier];
     const isOrphan = this.opening === null;

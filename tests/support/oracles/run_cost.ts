@@ -28,7 +28,6 @@ function ratesOf(input: number, output: number) {
   return { input_usd_per_million: input, output_usd_per_million: output };
 }
 
-/** Creates a model call. */
 export function aCall(
   n: number,
   data: Record<string, unknown>,
@@ -42,14 +41,12 @@ export async function sendEvents(h: Harness, ...events: unknown[]): Promise<void
   assertEquals((await h.post(`/v1/runs/${runId(1)}/events`, { events })).status, 202);
 }
 
-/** Puts a price; returns the id of its row. */
 export async function putPrice(h: Harness, fields: Record<string, unknown>): Promise<string> {
   const answer = await put(h, fields);
   assert(answer.status < 300, answer.text);
   return answer.json.id;
 }
 
-/** Returns the only call of a run's cost. */
 export async function onlyCall(h: Harness) {
   const { json } = await h.get(PATH);
   assertEquals(json.calls.length, 1);

@@ -28,7 +28,6 @@ const RUN_AND_TEAM: Readonly<Record<string, readonly [run: number, team: number]
 /** Parts of a run that calls store: a run has at least one of them. */
 const PARTS = ["opening", "closing", "ledger"];
 
-/** Stored rows of one run. */
 class StoredRun {
   readonly parts = new Map<string, unknown>();
   readonly rows: Row[] = [];

@@ -18,17 +18,14 @@ export interface Totals {
   unpriced: number;
 }
 
-/** Returns zero totals. */
 export function noTotals(): Totals {
   return { counted: 0, runs: 0, events: 0, llmCalls: 0, inputTokens: 0, cost: 0, unpriced: 0 };
 }
 
-/** Adds to totals in place. */
 export function addTotals(sums: Totals, more: Totals): void {
   for (const name of Object.keys(sums) as (keyof Totals)[]) sums[name] += more[name];
 }
 
-/** Address of a running service, and a key. */
 export interface Access {
   readonly url: string;
   readonly key: string;

@@ -3,13 +3,11 @@ import { assert, assertEquals } from "@std/assert";
 import { eventId } from "../builders/requests.ts";
 import { EVENTS, type Script } from "../builders/scripts.ts";
 
-/** Stored contents of a run. */
-export interface StoredParts {
+interface StoredParts {
   readonly opened: boolean;
   readonly closed: boolean;
   /** Ids of its events, in their order. */
   readonly ids: readonly string[];
-  /** Its number of events. */
   readonly events: number;
 }
 
@@ -20,7 +18,6 @@ export interface PartCounts {
   sent: number;
 }
 
-/** Returns a zero tally. */
 export function emptyCounts(): PartCounts {
   return { stored: 0, acknowledged: 0, sent: 0 };
 }
