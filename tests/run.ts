@@ -5,7 +5,9 @@
  * An isolate spends most of a second on loading the service, more than a usual test file needs for
  * its tests. So each isolate runs several files.
  */
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { processIo } from "../tools/command.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
 
@@ -74,6 +76,11 @@ function modulesOf(files: readonly string[], folder: string): string[] {
 async function main(args: readonly string[]): Promise<number> {
   const options = args.filter((arg) => arg.startsWith("-"));
   const paths = args.filter((arg) => !arg.startsWith("-")).map((path) => resolve(path));
+  const missing = paths.filter((path) => !existsSync(path));
+  if (missing.length > 0) {
+    processIo().fail(`No such file: ${missing.join(", ")}. Write options as --filter=TEXT`);
+    return 2;
+  }
   const all = () =>
     testsIn(`${ROOT}tests`).filter((file) =>
       !Object.values(SLOW).some((folder) => file.startsWith(`${folder}/`))
