@@ -118,6 +118,7 @@ export function begin(tier: State["tier"], cells = new Cells(), isFaulty = false
     isFaulty,
     meetsFaults: false,
     hasBudgets: false,
+    guardCheckedMs: 0,
     log: [],
   };
 }

@@ -20,6 +20,8 @@ export interface Play {
   meetsFaults: boolean;
   /** True if the world has the budgets of the model. */
   readonly hasBudgets: boolean;
+  /** Time at which the guard was compared last, unix milliseconds. */
+  guardCheckedMs: number;
   /** Executed commands, to explain a failure. */
   readonly log: string[];
 }
