@@ -183,7 +183,7 @@ function Legend({ trace: { rows, axis: { usualMs } } }: Pick<ViewProps, "trace">
   const hasFolded = rows.some(({ step }) => step.kind === "run" && step.folded !== null);
   return (
     <p class="wf-legend">
-      {[...STEP_KINDS, "run" as const].map((kind) => {
+      {[...paths.STEP_KINDS, "run" as const].map((kind) => {
         const [icon, name] = STEP_ICONS[kind];
         return <Sign icon={icon} name={name}>{kind === "run" ? "agent" : kind}</Sign>;
       })}
