@@ -63,7 +63,11 @@ function columnsFor(
   ];
 }
 
-type Param = readonly [label: string, hint?: string, options?: readonly (string | Option)[]];
+type Param = readonly [
+  label: string,
+  hint?: string | undefined,
+  options?: readonly (string | Option)[],
+];
 
 /** The field of each parameter; `usd` depends on the kind. */
 const PARAMS: Readonly<Record<string, Param>> = {
