@@ -84,14 +84,9 @@ function secretOfAuthorization(header: string): string | null {
   }
   const [scheme = "", value = "", ...more] = header.trim().split(/ +/);
   if (more.length > 0) return null;
-  switch (scheme.toLowerCase()) {
-    case "bearer":
-      return value;
-    case "basic":
-      return userOf(value);
-    default:
-      return null;
-  }
+  const kind = scheme.toLowerCase();
+  if (kind === "bearer") return value;
+  return kind === "basic" ? userOf(value) : null;
 }
 
 function userOf(basic: string): string | null {

@@ -44,28 +44,19 @@ export async function writeHeartbeat(
   const { id, outcome } = ping === undefined || body.id !== undefined
     ? { id: request.id, outcome: await runs.heartbeat(team, request, receivedAt) }
     : await runs.ping(team, request, ping.rid, receivedAt);
-  switch (outcome.kind) {
-    case "refused":
-      throw new Refused(outcome.problem);
-    case "conflict":
-      throw new Refused(conflictProblem(id, outcome));
-    case "stored":
-    case "replayed": {
-      const { kind, parts } = outcome;
-      const { opening, closing } = parts;
-      if (opening === null) throw new TypeError("A stored heartbeat has no opening");
-      let cost = closing === null ? 0n : reportedCost(parts);
-      if (opening.kind === "run") {
-        // Its events alone price it (R34, pricing rule 4).
-        dropReported(body.reported, losses);
-        const run = closing === null ? null : await runs.find(team, id);
-        cost = run === null ? 0n : costOfRun(run).amount;
-      }
-      return { kind, id, opening, parts, cost };
-    }
-    default:
-      return outcome satisfies never;
+  if (outcome.kind === "refused") throw new Refused(outcome.problem);
+  if (outcome.kind === "conflict") throw new Refused(conflictProblem(id, outcome));
+  const { kind, parts } = outcome;
+  const { opening, closing } = parts;
+  if (opening === null) throw new TypeError("A stored heartbeat has no opening");
+  let cost = closing === null ? 0n : reportedCost(parts);
+  if (opening.kind === "run") {
+    // Its events alone price it (R34, pricing rule 4).
+    dropReported(body.reported, losses);
+    const run = closing === null ? null : await runs.find(team, id);
+    cost = run === null ? 0n : costOfRun(run).amount;
   }
+  return { kind, id, opening, parts, cost };
 }
 
 /** Reports the cost and the tokens of a heartbeat that do not count. */

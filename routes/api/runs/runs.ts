@@ -49,12 +49,10 @@ export const openedRun = shape.object<{ readonly request: OpenRequest; readonly 
 
 /** Returns the error for a run that is stored with another value, or was deleted. */
 export function conflictProblem(id: string, { field }: Conflict): Problem {
-  if (field === "id") {
-    const message = `Run ${id} was deleted and its id is refused for ${TOMBSTONE_DAYS} days: ` +
-      "use a new id for a new run";
-    return { code: "id_conflict", message, field };
-  }
-  const message = `Run ${id} is stored with another "${field}": use a new id for a new run`;
+  const reason = field === "id"
+    ? `was deleted and its id is refused for ${TOMBSTONE_DAYS} days`
+    : `is stored with another "${field}"`;
+  const message = `Run ${id} ${reason}: use a new id for a new run`;
   return { code: "id_conflict", message, field };
 }
 

@@ -191,25 +191,16 @@ export const RUN_ENDPOINTS = endpoints("Runs", {
       const id = parseRunId(c.req.param("id") ?? "");
       const parsed = parseScore(c.get("body"));
       const outcome = await scores.add(team, id, parsed.request, environment.now());
-      switch (outcome.kind) {
-        case "refused":
-          return fail(c, outcome.problem);
-        case "conflict":
-          return fail(c, conflictProblem(id, outcome));
-        case "differs": {
-          const { field } = outcome;
-          const message = `Score ${parsed.request.id} is stored with another "${field}": ` +
-            "use a new id for a new score";
-          return fail(c, { code: "id_conflict", message, field });
-        }
-        case "stored":
-        case "replayed": {
-          const json = addedScore.write({ ...outcome.score, run: id });
-          return answerWrite(c, outcome.kind, json, parsed.losses);
-        }
-        default:
-          return outcome satisfies never;
+      if (outcome.kind === "refused") return fail(c, outcome.problem);
+      if (outcome.kind === "conflict") return fail(c, conflictProblem(id, outcome));
+      if (outcome.kind === "differs") {
+        const { field } = outcome;
+        const message = `Score ${parsed.request.id} is stored with another "${field}": ` +
+          "use a new id for a new score";
+        return fail(c, { code: "id_conflict", message, field });
       }
+      const json = addedScore.write({ ...outcome.score, run: id });
+      return answerWrite(c, outcome.kind, json, parsed.losses);
     },
     summary: "Add a score",
     description: "Adds a score at any time: the run may be open, closed, or not stored yet. " +

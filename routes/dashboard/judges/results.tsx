@@ -60,27 +60,21 @@ export function reasonText(reason: string): string {
     }`;
 }
 
-const PROBES = "The judge tries one call in 10 minutes; saving it unblocks it.";
-
-const SKIPPED = "Until then its runs are skipped.";
+/** Consequences of obstacles, after their reasons. */
+const CONSEQUENCES: Readonly<Record<Exclude<Obstacle["kind"], "no_connection">, string>> = {
+  unpriced: " Until then its runs are skipped.",
+  too_dear: " Until then its runs are skipped.",
+  budget: " It judges again after midnight UTC.",
+  blocked: " The judge tries one call in 10 minutes; saving it unblocks it.",
+  disabled: "",
+};
 
 /** Says what keeps a judge from calling its model, and what to do. */
 export function obstacleText({ settings }: Judge, { kind, reason }: Obstacle): string {
-  switch (kind) {
-    case "no_connection":
-      return `RUNLEDGER_LLM of this service lacks “${settings.connection}”. The operator adds it ` +
-        "and starts the service again, or an admin chooses another connection. Until then its " +
-        "runs wait.";
-    case "unpriced":
-    case "too_dear":
-      return `${reasonText(reason)} ${SKIPPED}`;
-    case "budget":
-      return `${reasonText(reason)} It judges again after midnight UTC.`;
-    case "blocked":
-      return `${reasonText(reason)} ${PROBES}`;
-    case "disabled":
-      return reasonText(reason);
-  }
+  if (kind !== "no_connection") return reasonText(reason) + CONSEQUENCES[kind];
+  return `RUNLEDGER_LLM of this service lacks “${settings.connection}”. The operator adds it ` +
+    "and starts the service again, or an admin chooses another connection. Until then its " +
+    "runs wait.";
 }
 
 /** The label of a result. */
