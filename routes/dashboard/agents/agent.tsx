@@ -33,27 +33,25 @@ export const showAgent = ofAgent(async (scope) => {
     subtitle: name !== null && ["Slug: ", <code>{agent}</code>],
     crumbs: <Crumbs links={[["Agents", paths.AGENTS_PATH]]} />,
     aside: pauseButton(scope),
-    body: (
-      <>
-        <Done c={c} />
-        {await agentPauses(scope)}
-        <Tabs
-          label="Agent"
-          tabs={TABS.map(([part, label]) => ({
-            name: label,
-            to: paths.agentPath(agent) + paths.queryText([["tab", part]]),
-            isCurrent: part === current,
-          }))}
-        />
-        {archived && (
-          <p class="notice warn">
-            Archived: the board does not show it. Its next run restores it.
-          </p>
-        )}
-        {notes !== null && <p class="notes">{notes}</p>}
-        {await show(scope)}
-      </>
-    ),
+    body: [
+      <Done c={c} />,
+      await agentPauses(scope),
+      <Tabs
+        label="Agent"
+        tabs={TABS.map(([part, label]) => ({
+          name: label,
+          to: paths.agentPath(agent) + paths.queryText([["tab", part]]),
+          isCurrent: part === current,
+        }))}
+      />,
+      archived && (
+        <p class="notice warn">
+          Archived: the board does not show it. Its next run restores it.
+        </p>
+      ),
+      notes !== null && <p class="notes">{notes}</p>,
+      await show(scope),
+    ],
   };
 });
 
@@ -74,16 +72,14 @@ async function overviewTab(scope: AgentScope): Promise<Child> {
     " · ",
     <a href={agentHistoryPath(agent)}>its incidents</a>,
   ];
-  return (
-    <>
-      <AgentIncidents agent={agent} incidents={data.open} now={now} />
-      <Tiles tiles={tilesOf(scope, data)} />
-      <Section title={`Runs a day, last ${AGENT_DAYS} days`}>
-        <DaysChart {...data.days} />
-      </Section>
-      {runsSection("Latest failures", data.failures, links)}
-    </>
-  );
+  return [
+    <AgentIncidents agent={agent} incidents={data.open} now={now} />,
+    <Tiles tiles={tilesOf(scope, data)} />,
+    <Section title={`Runs a day, last ${AGENT_DAYS} days`}>
+      <DaysChart {...data.days} />
+    </Section>,
+    runsSection("Latest failures", data.failures, links),
+  ];
 }
 
 type TileTexts = readonly [name: string, value: Child, note?: Child];
@@ -149,38 +145,36 @@ function runsSection(title: string, runs: readonly RunRecord[], links: Child): C
 async function settingsTab(scope: AgentScope): Promise<Child> {
   const { agent, record, now } = scope;
   const tokens = await loadTokens(scope);
-  return (
-    <>
-      <Section id="words" title="Name, notes and archive">
-        {tokens === null ? ADMIN_ONLY : agentForm(agent, record, null)}
-      </Section>
-      <Section title="Ping tokens">
-        <p class="soft">
-          A ping token lets a cron job report its result with one line of curl, and nothing else.
-        </p>
-        {tokens === null ? ADMIN_ONLY : (
-          <>
-            {tokens.records.length > 0 && (
-              <Table
-                class="fold"
-                label="Ping tokens"
-                columns={keyColumns(now)}
-                rows={tokens.records}
-              />
+  return [
+    <Section id="words" title="Name, notes and archive">
+      {tokens === null ? ADMIN_ONLY : agentForm(agent, record, null)}
+    </Section>,
+    <Section title="Ping tokens">
+      <p class="soft">
+        A ping token lets a cron job report its result with one line of curl, and nothing else.
+      </p>
+      {tokens === null ? ADMIN_ONLY : (
+        <>
+          {tokens.records.length > 0 && (
+            <Table
+              class="fold"
+              label="Ping tokens"
+              columns={keyColumns(now)}
+              rows={tokens.records}
+            />
+          )}
+          <p class="actions">
+            <a class="btn" href={paths.newKeyPath("ping_token", agent)}>New ping token</a>
+            {tokens.next !== null && (
+              <a href={paths.KEYS_PATH + paths.queryText([["agent", agent]])}>
+                All its ping tokens
+              </a>
             )}
-            <p class="actions">
-              <a class="btn" href={paths.newKeyPath("ping_token", agent)}>New ping token</a>
-              {tokens.next !== null && (
-                <a href={paths.KEYS_PATH + paths.queryText([["agent", agent]])}>
-                  All its ping tokens
-                </a>
-              )}
-            </p>
-          </>
-        )}
-      </Section>
-    </>
-  );
+          </p>
+        </>
+      )}
+    </Section>,
+  ];
 }
 
 type AgentFields = Pick<AgentRecord, "name" | "notes" | "archived">;

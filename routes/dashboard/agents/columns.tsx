@@ -51,16 +51,14 @@ export function boardColumns(
 
 /** The name of an agent, with its slug and its schedule below. */
 function nameCell({ agent, name, archived, monitor }: BoardRow, zone: string): Child {
-  return (
-    <>
-      <a class="row" id={`agent-${encodeURIComponent(agent)}`} href={agentPath(agent)}>
-        {name ?? agent}
-      </a>
-      {archived && <small class="tag">archived</small>}
-      {name !== null && <small class="under">{agent}</small>}
-      {monitor !== null && <small class="under">{scheduleText(monitor, zone)}</small>}
-    </>
-  );
+  return [
+    <a class="row" id={`agent-${encodeURIComponent(agent)}`} href={agentPath(agent)}>
+      {name ?? agent}
+    </a>,
+    archived && <small class="tag">archived</small>,
+    name !== null && <small class="under">{agent}</small>,
+    monitor !== null && <small class="under">{scheduleText(monitor, zone)}</small>,
+  ];
 }
 
 /** The next expected instant, in the colour of the state once it has passed. */
@@ -109,12 +107,10 @@ function failuresCell({ total, days }: BoardRow["days"]): Child {
     const [bad, all] = shareOf(measures);
     return [["down", Math.round(TREND_HEIGHT * bad / Math.max(1, all))]] as const;
   });
-  return (
-    <>
-      <span title={`${formatCount(failed)} of ${formatCount(ended)} that ended`}>
-        {percentText(failed, ended)}
-      </span>
-      {failed > 0 && barsOf(`Failed: ${names.join(", ")}`, bars, TREND_HEIGHT)}
-    </>
-  );
+  return [
+    <span title={`${formatCount(failed)} of ${formatCount(ended)} that ended`}>
+      {percentText(failed, ended)}
+    </span>,
+    failed > 0 && barsOf(`Failed: ${names.join(", ")}`, bars, TREND_HEIGHT),
+  ];
 }

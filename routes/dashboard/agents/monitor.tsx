@@ -36,37 +36,35 @@ export async function monitorTab(scope: AgentScope): Promise<Child> {
     ? filled(proposal === null ? {} : proposedFields(proposal))
     : filled(MONITORS.fieldsOf(monitor.settings), monitor.version);
   const actions = monitor && isAdmin && monitorActions(agent, monitor.pause !== null);
-  return (
-    <>
-      {confirms && isAdmin && confirmDeletion(agent)}
-      <Section id="monitor" title="Monitor" aside={actions}>
-        {monitor !== null
-          ? (
-            <div class="monitor">
-              <div>
-                <p class="now">
-                  <MonitorStatus of={data} now={now} />
-                </p>
-                <Strip flips={flips} state={monitor.state} now={now} />
-                <KeyValues pairs={monitorFacts(monitor, flips, now)} />
-              </div>
-              <ol class="story" aria-label="History">{flipEntries(flips)}</ol>
+  return [
+    confirms && isAdmin && confirmDeletion(agent),
+    <Section id="monitor" title="Monitor" aside={actions}>
+      {monitor !== null
+        ? (
+          <div class="monitor">
+            <div>
+              <p class="now">
+                <MonitorStatus of={data} now={now} />
+              </p>
+              <Strip flips={flips} state={monitor.state} now={now} />
+              <KeyValues pairs={monitorFacts(monitor, flips, now)} />
             </div>
-          )
-          : proposal !== null
-          ? proposalOf(agent, proposal, isAdmin)
-          : (
-            <p class="soft">
-              A monitor notices when a run does not come. A schedule is proposed here once the runs
-              of this agent have a rhythm.
-            </p>
-          )}
-      </Section>
-      <Section title={monitor === null ? "Create a monitor" : "Change the monitor"}>
-        {isAdmin ? <ObjectForm pages={pagesOf(agent)} open={FIELDS} form={form} /> : ADMIN_ONLY}
-      </Section>
-    </>
-  );
+            <ol class="story" aria-label="History">{flipEntries(flips)}</ol>
+          </div>
+        )
+        : proposal !== null
+        ? proposalOf(agent, proposal, isAdmin)
+        : (
+          <p class="soft">
+            A monitor notices when a run does not come. A schedule is proposed here once the runs of
+            this agent have a rhythm.
+          </p>
+        )}
+    </Section>,
+    <Section title={monitor === null ? "Create a monitor" : "Change the monitor"}>
+      {isAdmin ? <ObjectForm pages={pagesOf(agent)} open={FIELDS} form={form} /> : ADMIN_ONLY}
+    </Section>,
+  ];
 }
 
 /** Shows the rhythm of an agent's latest runs, with a button that creates its monitor. */
@@ -145,30 +143,28 @@ function bodyOf(form: FormValues): JsonFields {
 }
 
 const FIELDS: OpenForm = {
-  fields: (field) => (
-    <>
-      {field("kind", "A run is expected", undefined, {
-        options: [
-          ["every", "each time a period has passed since the last one"],
-          ["cron", "at the times of a cron line"],
-        ],
-      })}
-      <div class="fields of-every">
-        {field("every_seconds", "Period", "Such as 15m, 2h or 1d; from 60s to 365d.")}
-      </div>
-      <div class="fields of-cron">
-        {field("cron", "Cron line", "Minute, hour, day, month, weekday: 0 2 * * 1-5; or @daily.")}
-        {field("tz", "Time zone", "Such as Europe/Berlin. Empty: UTC.")}
-      </div>
-      <div class="fields">
-        {field("grace_seconds", "Grace", GRACE_HINT)}
-        {field("max_runtime_seconds", "Maximum duration", RUNTIME_HINT)}
-        {field("failure_threshold", "Failures until it is down", "In a row.")}
-        {field("recovery_threshold", "Successes until it is up again", "In a row.")}
-      </div>
-      {field("enabled", "Enabled")}
-    </>
-  ),
+  fields: (field) => [
+    field("kind", "A run is expected", undefined, {
+      options: [
+        ["every", "each time a period has passed since the last one"],
+        ["cron", "at the times of a cron line"],
+      ],
+    }),
+    <div class="fields of-every">
+      {field("every_seconds", "Period", "Such as 15m, 2h or 1d; from 60s to 365d.")}
+    </div>,
+    <div class="fields of-cron">
+      {field("cron", "Cron line", "Minute, hour, day, month, weekday: 0 2 * * 1-5; or @daily.")}
+      {field("tz", "Time zone", "Such as Europe/Berlin. Empty: UTC.")}
+    </div>,
+    <div class="fields">
+      {field("grace_seconds", "Grace", GRACE_HINT)}
+      {field("max_runtime_seconds", "Maximum duration", RUNTIME_HINT)}
+      {field("failure_threshold", "Failures until it is down", "In a row.")}
+      {field("recovery_threshold", "Successes until it is up again", "In a row.")}
+    </div>,
+    field("enabled", "Enabled"),
+  ],
 };
 
 const GRACE_HINT = "How late a run may be before it is down. Empty: a fifth of the gap.";

@@ -31,46 +31,44 @@ const showAgents: PageHandler = async (visit) => {
   return {
     title: "Agents",
     subtitle: <span id="board-sums">{sumsText(board)}</span>,
-    body: (
-      <>
-        <FilterForm action={AGENTS_PATH}>
-          {query.state !== null && <input type="hidden" name="state" value={query.state} />}
-          {text("q", "Name contains")}
-          {choice("sort", "Order", [["state", "Trouble first"], ["agent", "By slug"]])}
-          {choice("archived", "Archived agents", [["false", "Hidden"], ["true", "Shown"]])}
-        </FilterForm>
-        <div id="board-filters">
-          {hasStates && !query.isBySlug && (
-            <Tabs class="seg" label="State" tabs={statesOf(board, query)} />
-          )}
-        </div>
-        <div {...reloading("board", boardPath(query, query.after), UPDATE_SECONDS, BESIDE)}>
-          {rows.length > 0
-            ? <div class="panel">{Table({ label: "Agents", class: name, columns, rows })}</div>
-            : await emptyBoard(visit, query)}
-          {rows.length > 0 && hasMonitors && (
-            <p class="soft">
-              A low bar is a day without trouble, a middle bar a day on which it was late, a tall
-              bar a day on which it was down.
-            </p>
-          )}
-          {isCut && (
-            <p class="soft">
-              Only agents in trouble and those seen last are sorted by state.{" "}
-              <a href={boardPath({ ...query, isBySlug: true, state: null })}>All agents by slug</a>
-            </p>
-          )}
-        </div>
-        <NextPage to={next && boardPath(query, next)} />
-        {proposals.length > 0 && (
-          <Section id="offers" title="No agent has a monitor">
-            {proposals.map(({ agent, proposal }) =>
-              proposalOf(agent, proposal, isAdmin, <a href={agentPath(agent)}>{agent}</a>)
-            )}
-          </Section>
+    body: [
+      <FilterForm action={AGENTS_PATH}>
+        {query.state !== null && <input type="hidden" name="state" value={query.state} />}
+        {text("q", "Name contains")}
+        {choice("sort", "Order", [["state", "Trouble first"], ["agent", "By slug"]])}
+        {choice("archived", "Archived agents", [["false", "Hidden"], ["true", "Shown"]])}
+      </FilterForm>,
+      <div id="board-filters">
+        {hasStates && !query.isBySlug && (
+          <Tabs class="seg" label="State" tabs={statesOf(board, query)} />
         )}
-      </>
-    ),
+      </div>,
+      <div {...reloading("board", boardPath(query, query.after), UPDATE_SECONDS, BESIDE)}>
+        {rows.length > 0
+          ? <div class="panel">{Table({ label: "Agents", class: name, columns, rows })}</div>
+          : await emptyBoard(visit, query)}
+        {rows.length > 0 && hasMonitors && (
+          <p class="soft">
+            A low bar is a day without trouble, a middle bar a day on which it was late, a tall bar
+            a day on which it was down.
+          </p>
+        )}
+        {isCut && (
+          <p class="soft">
+            Only agents in trouble and those seen last are sorted by state.{" "}
+            <a href={boardPath({ ...query, isBySlug: true, state: null })}>All agents by slug</a>
+          </p>
+        )}
+      </div>,
+      <NextPage to={next && boardPath(query, next)} />,
+      proposals.length > 0 && (
+        <Section id="offers" title="No agent has a monitor">
+          {proposals.map(({ agent, proposal }) =>
+            proposalOf(agent, proposal, isAdmin, <a href={agentPath(agent)}>{agent}</a>)
+          )}
+        </Section>
+      ),
+    ],
   };
 };
 

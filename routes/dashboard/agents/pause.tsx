@@ -34,26 +34,24 @@ export async function agentPauses(scope: AgentScope): Promise<Child> {
     { deps, team },
     pauses.flatMap(({ updatedBy }) => updatedBy ?? []),
   );
-  return (
-    <>
-      {pauses.map(({ updatedBy: id, settings }) => (
-        <InlineNotice kind="warn">
-          <p>
-            <strong>{settings.agent === agent ? "Paused" : "The team is paused"}</strong>
-            {id !== null && [" by ", pausedBy(id, names, isAdmin)]}
-            {settings.until !== null && [" until ", <At at={settings.until} />]}: {settings.reason}
-          </p>
-          {isAdmin && settings.agent === agent && (
-            <form class="one" method="post" action={`${agentPath(agent)}/resume`}>
-              <button type="submit" class="btn small">Resume</button>
-            </form>
-          )}
-          {settings.agent !== agent && <a href={PAUSES_PATH}>All pauses</a>}
-        </InlineNotice>
-      ))}
-      {isAdmin && confirmedIn(c, "pause") !== null && pauseForm(agent, {}, null)}
-    </>
-  );
+  return [
+    pauses.map(({ updatedBy: id, settings }) => (
+      <InlineNotice kind="warn">
+        <p>
+          <strong>{settings.agent === agent ? "Paused" : "The team is paused"}</strong>
+          {id !== null && [" by ", pausedBy(id, names, isAdmin)]}
+          {settings.until !== null && [" until ", <At at={settings.until} />]}: {settings.reason}
+        </p>
+        {isAdmin && settings.agent === agent && (
+          <form class="one" method="post" action={`${agentPath(agent)}/resume`}>
+            <button type="submit" class="btn small">Resume</button>
+          </form>
+        )}
+        {settings.agent !== agent && <a href={PAUSES_PATH}>All pauses</a>}
+      </InlineNotice>
+    )),
+    isAdmin && confirmedIn(c, "pause") !== null && pauseForm(agent, {}, null),
+  ];
 }
 
 function pauseForm(agent: string, texts: Texts, problem: Problem | null) {

@@ -58,29 +58,27 @@ function channelView(
     buttons: <Buttons channel={channel} />,
     deletion:
       "Messages that wait for it are cancelled. Rules that name it send nothing there any more.",
-    body: (
-      <>
-        {rotates && <RotationForm path={path} problem={problem} />}
-        <Section id="channel-state" title="State">
-          {tested !== undefined && <TestResult of={tested} />}
-          <KeyValues pairs={pairsOf(content)} />
+    body: [
+      rotates && <RotationForm path={path} problem={problem} />,
+      <Section id="channel-state" title="State">
+        {tested !== undefined && <TestResult of={tested} />}
+        <KeyValues pairs={pairsOf(content)} />
+      </Section>,
+      tableSection("Latest deliveries", {
+        ...deliveryTable({ deliveries, setup, page: path }),
+        aside: <a href={DELIVERIES_PATH + queryText([["channel", slug]])}>All</a>,
+        none: <p class="soft">Nothing was sent yet.</p>,
+      }),
+      isAdmin && (
+        <Section title="Settings">
+          <ObjectForm
+            pages={CHANNEL_PAGES}
+            open={{ fields: channelFields }}
+            form={objectForm(CHANNEL_PAGES, channel)}
+          />
         </Section>
-        {tableSection("Latest deliveries", {
-          ...deliveryTable({ deliveries, setup, page: path }),
-          aside: <a href={DELIVERIES_PATH + queryText([["channel", slug]])}>All</a>,
-          none: <p class="soft">Nothing was sent yet.</p>,
-        })}
-        {isAdmin && (
-          <Section title="Settings">
-            <ObjectForm
-              pages={CHANNEL_PAGES}
-              open={{ fields: channelFields }}
-              form={objectForm(CHANNEL_PAGES, channel)}
-            />
-          </Section>
-        )}
-      </>
-    ),
+      ),
+    ],
   });
   return withTabs(setup, "channels", view);
 }

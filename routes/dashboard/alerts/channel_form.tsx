@@ -67,22 +67,20 @@ export function channelFields(field: FieldBuilder, form: FormValues): Child {
         placeholder: "unchanged",
       })
       : field(name, label, hint, { placeholder, required: true });
-  return (
-    <>
-      {FIELDS[type](field, secret)}
-      {type === "webhook" && !exists && (
-        <p class="soft">
-          Requests are signed (Standard Webhooks). The secret is shown once, on the next page.
-        </p>
-      )}
-      <fieldset class="choices">
-        <legend>Messages</legend>
-        {field("default", "Default: rules without channels of their own use it")}
-        {field("include_error", "Include the first 200 characters of a run's error")}
-        {field("enabled", "Enabled")}
-      </fieldset>
-    </>
-  );
+  return [
+    FIELDS[type](field, secret),
+    type === "webhook" && !exists && (
+      <p class="soft">
+        Requests are signed (Standard Webhooks). The secret is shown once, on the next page.
+      </p>
+    ),
+    <fieldset class="choices">
+      <legend>Messages</legend>
+      {field("default", "Default: rules without channels of their own use it")}
+      {field("include_error", "Include the first 200 characters of a run's error")}
+      {field("enabled", "Enabled")}
+    </fieldset>,
+  ];
 }
 
 /** Name and explanation of each type. */
@@ -124,19 +122,17 @@ export function showSecret(setup: AlertSetup, slug: string, secret: string, titl
     title,
     status: 201,
     crumbs: <ObjectCrumbs of={CHANNEL_PAGES} />,
-    body: (
-      <>
-        <InlineNotice kind="warn">
-          <p>
-            <strong>Copy the signing secret now: it is shown this once.</strong>{" "}
-            The receiver verifies the signature of each request with it.
-          </p>
-        </InlineNotice>
-        <Copyable id="secret" text={secret} />
+    body: [
+      <InlineNotice kind="warn">
         <p>
-          I have copied it: <a href={channelPath(slug)}>to the channel</a>
+          <strong>Copy the signing secret now: it is shown this once.</strong>{" "}
+          The receiver verifies the signature of each request with it.
         </p>
-      </>
-    ),
+      </InlineNotice>,
+      <Copyable id="secret" text={secret} />,
+      <p>
+        I have copied it: <a href={channelPath(slug)}>to the channel</a>
+      </p>,
+    ],
   });
 }

@@ -56,17 +56,15 @@ export function deliveryTable(props: DeliveryTableProps) {
       { isName: true, class: "message" },
       ({ channel, channelType, message: { event, incident } }) => {
         const about = ofIncident ? null : incident;
-        return (
-          <>
-            <a class="row" href={about === null ? channelPath(channel) : incidentPath(about.id)}>
-              {about?.title ?? channel}
-            </a>
-            <small class="under">
-              {about !== null && `${channel}, `}
-              {TYPE_LABELS[channelType]}, {EVENT_LABELS[event]}
-            </small>
-          </>
-        );
+        return [
+          <a class="row" href={about === null ? channelPath(channel) : incidentPath(about.id)}>
+            {about?.title ?? channel}
+          </a>,
+          <small class="under">
+            {about !== null && `${channel}, `}
+            {TYPE_LABELS[channelType]}, {EVENT_LABELS[event]}
+          </small>,
+        ];
       },
     ),
     { head: "State", class: "whole", cell: (delivery) => stateOf(delivery, setup) },
@@ -96,26 +94,24 @@ function stateOf(delivery: Delivery, { health, isAdmin }: DeliveryTableProps["se
   const reason = nextAt === null ? null : WAIT_REASONS[health.get(delivery.channel)?.state ?? "ok"];
   const next = state === "retrying" && nextAt !== null && reason === null &&
     [" ", <At at={nextAt} />];
-  return (
-    <>
-      <LabelSign of={DELIVERY_LABELS[state]} isWord>{next}</LabelSign>
-      {reason !== null && <small class="under">{reason}</small>}
-      {tries.some(({ error }) => error !== null) && (
-        <details class="tries" open={state === "dead"}>
-          <summary>{count === 1 ? "1 try" : `${count} tries`}</summary>
-          <ol>
-            {tries.map((attempt) => (
-              <li>
-                <At at={attempt.at} /> <span>{tryText(attempt)}</span>{" "}
-                <span class="soft">{durationText(attempt.ms)}</span>
-                {isAdmin && attempt.answer && <code>{attempt.answer}</code>}
-              </li>
-            ))}
-          </ol>
-        </details>
-      )}
-    </>
-  );
+  return [
+    <LabelSign of={DELIVERY_LABELS[state]} isWord>{next}</LabelSign>,
+    reason !== null && <small class="under">{reason}</small>,
+    tries.some(({ error }) => error !== null) && (
+      <details class="tries" open={state === "dead"}>
+        <summary>{count === 1 ? "1 try" : `${count} tries`}</summary>
+        <ol>
+          {tries.map((attempt) => (
+            <li>
+              <At at={attempt.at} /> <span>{tryText(attempt)}</span>{" "}
+              <span class="soft">{durationText(attempt.ms)}</span>
+              {isAdmin && attempt.answer && <code>{attempt.answer}</code>}
+            </li>
+          ))}
+        </ol>
+      </details>
+    ),
+  ];
 }
 
 /** Returns the result of a try in words. */

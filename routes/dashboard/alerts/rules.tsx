@@ -45,17 +45,15 @@ function columnsFor(
     ]),
     column("Opens an incident", { class: "whole" }, ({ slug, settings }) => {
       const overflow = overflows.get(slug);
-      return (
-        <>
-          {ruleWords(settings)}
-          {overflow !== undefined && (
-            <span class="under more">
-              More than 1,000 groups since{" "}
-              <Ago at={overflow.since} />: further ones share one incident
-            </span>
-          )}
-        </>
-      );
+      return [
+        ruleWords(settings),
+        overflow !== undefined && (
+          <span class="under more">
+            More than 1,000 groups since{" "}
+            <Ago at={overflow.since} />: further ones share one incident
+          </span>
+        ),
+      ];
     }),
     { head: "Severity", cell: ({ settings }) => <SeverityTag of={settings.severity} /> },
     { head: "Messages", before: "to", cell: channelWords },
@@ -118,44 +116,42 @@ function formFields(
 ): Child {
   const kind = kindIn(form);
   const { groups, match } = FITTING[kind];
-  return (
-    <>
-      <fieldset>
-        <legend>{RULE_KIND_WORDS[kind][0]}</legend>
-        <div class="fields">
-          {namesIn(RULES, form, "params").map((name) => paramField(field, kind, name, known))}
-        </div>
-      </fieldset>
-      {match.length > 0 && <div class="fields">{matchFields(field, match, known)}</div>}
+  return [
+    <fieldset>
+      <legend>{RULE_KIND_WORDS[kind][0]}</legend>
       <div class="fields">
-        {groups.length > 0 &&
-          field("group_by", "One incident for each", undefined, {
-            options: [["", "rule"], ...groups],
-          })}
-        {field("severity", "Severity")}
-        {field("resolve_after", "Good outcomes until it is resolved", "In a row.")}
-        {field(
-          "renotify_seconds",
-          "Repeat the message after",
-          "Such as 6h or 1d, while it stays open. Empty: never.",
-        )}
+        {namesIn(RULES, form, "params").map((name) => paramField(field, kind, name, known))}
       </div>
+    </fieldset>,
+    match.length > 0 && <div class="fields">{matchFields(field, match, known)}</div>,
+    <div class="fields">
+      {groups.length > 0 &&
+        field("group_by", "One incident for each", undefined, {
+          options: [["", "rule"], ...groups],
+        })}
+      {field("severity", "Severity")}
+      {field("resolve_after", "Good outcomes until it is resolved", "In a row.")}
       {field(
-        "channels",
-        "Channels",
-        channels.length === 0
-          ? "There is no channel yet: incidents are shown here."
-          : "None: the default channels.",
-        {
-          options: channels.map(({ slug, settings: { isDefault } }) => [
-            slug,
-            isDefault ? `${slug} (default)` : slug,
-          ]),
-        },
+        "renotify_seconds",
+        "Repeat the message after",
+        "Such as 6h or 1d, while it stays open. Empty: never.",
       )}
-      {field("enabled", "Enabled")}
-    </>
-  );
+    </div>,
+    field(
+      "channels",
+      "Channels",
+      channels.length === 0
+        ? "There is no channel yet: incidents are shown here."
+        : "None: the default channels.",
+      {
+        options: channels.map(({ slug, settings: { isDefault } }) => [
+          slug,
+          isDefault ? `${slug} (default)` : slug,
+        ]),
+      },
+    ),
+    field("enabled", "Enabled"),
+  ];
 }
 
 /** The pages of rules. */

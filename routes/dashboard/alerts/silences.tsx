@@ -16,12 +16,10 @@ import { SILENCES_PATH } from "./paths.ts";
 
 function columnsFor(isAdmin: boolean, now: number): readonly Column<Silence>[] {
   return [
-    nameColumn("Silence", ({ slug, settings: { comment } }) => (
-      <>
-        {slug}
-        {comment !== null && <small class="under">{comment}</small>}
-      </>
-    )),
+    nameColumn("Silence", ({ slug, settings: { comment } }) => [
+      slug,
+      comment !== null && <small class="under">{comment}</small>,
+    ]),
     { head: "Holds back", class: "whole", cell: ({ settings }) => matchWords(settings) },
     { head: "From", before: "from", cell: ({ settings }) => <At at={settings.fromMs} /> },
     column("Until", { before: "until" }, ({ settings: { untilMs } }) => (
@@ -64,19 +62,17 @@ export const SILENCE_PAGES = objectPages(SILENCES, {
     return {
       empty: { lasts: "2h" },
       renamed: { until: "lasts" },
-      fields: (field) => (
-        <>
-          <div class="fields">
-            {field("from", "Begins (UTC)", "Empty: now.", { placeholder: "2026-01-31 22:00" })}
-            {field("lasts", "Lasts", "Such as 30m, 2h or 7d; up to 30 days from now.", {
-              required: true,
-            })}
-          </div>
-          {field("rules", "Rules", "None: all rules.", { options: rules.map(({ slug }) => slug) })}
-          <div class="fields">{matchFields(field, ["agents", "customers"], known)}</div>
-          {field("comment", "Comment", "Why, for your team.")}
-        </>
-      ),
+      fields: (field) => [
+        <div class="fields">
+          {field("from", "Begins (UTC)", "Empty: now.", { placeholder: "2026-01-31 22:00" })}
+          {field("lasts", "Lasts", "Such as 30m, 2h or 7d; up to 30 days from now.", {
+            required: true,
+          })}
+        </div>,
+        field("rules", "Rules", "None: all rules.", { options: rules.map(({ slug }) => slug) }),
+        <div class="fields">{matchFields(field, ["agents", "customers"], known)}</div>,
+        field("comment", "Comment", "Why, for your team."),
+      ],
     };
   },
 });

@@ -82,21 +82,17 @@ function stateCell(of: BudgetVerdict | null, { settings: { enabled, mode } }: Bu
   if (!enabled) return <Sign icon="off" isWord>Disabled</Sign>;
   if (of === null) return mode;
   if (of.wouldHaveBlocked) {
-    return (
-      <>
-        <Sign icon="warn" isWord>Would block</Sign>
-        <small class="under">It only observes: its limit is used up.</small>
-      </>
-    );
+    return [
+      <Sign icon="warn" isWord>Would block</Sign>,
+      <small class="under">It only observes: its limit is used up.</small>,
+    ];
   }
   if (of.state === "ok") return <Sign icon="ok" isWord>Within its limit</Sign>;
   if (of.state === "warn") return <Sign icon="warn" isWord>Warns</Sign>;
-  return (
-    <>
-      <Sign icon="bad" isWord>Blocks</Sign>
-      <small class="under">Its limit is used up, until it resets or you raise it.</small>
-    </>
-  );
+  return [
+    <Sign icon="bad" isWord>Blocks</Sign>,
+    <small class="under">Its limit is used up, until it resets or you raise it.</small>,
+  ];
 }
 
 const BUDGET_PAGES = objectPages(BUDGETS, {
@@ -110,22 +106,20 @@ const BUDGET_PAGES = objectPages(BUDGETS, {
     return {
       empty: { period: "month" },
       renamed: { scope: "agent" },
-      fields: (field) => (
-        <>
-          {scopeFields(field, known, true)}
-          <div class="fields">
-            {field("limit_usd", "Limit", "US dollars.", { placeholder: "200" })}
-            {field("period", "Period", "In UTC; weeks begin on Monday.", {
-              options: BUDGET_PERIODS.map((name) => [name, PERIOD_TEXTS[name]]),
-            })}
-            {field("mode", "When it is used up", undefined, {
-              options: BUDGET_MODES.map((name) => [name, MODE_TEXTS[name]]),
-            })}
-            {field("warn_at", "Warn at", "Shares of the limit, by commas: 0.8, 0.95.")}
-          </div>
-          {field("enabled", "Enabled")}
-        </>
-      ),
+      fields: (field) => [
+        scopeFields(field, known, true),
+        <div class="fields">
+          {field("limit_usd", "Limit", "US dollars.", { placeholder: "200" })}
+          {field("period", "Period", "In UTC; weeks begin on Monday.", {
+            options: BUDGET_PERIODS.map((name) => [name, PERIOD_TEXTS[name]]),
+          })}
+          {field("mode", "When it is used up", undefined, {
+            options: BUDGET_MODES.map((name) => [name, MODE_TEXTS[name]]),
+          })}
+          {field("warn_at", "Warn at", "Shares of the limit, by commas: 0.8, 0.95.")}
+        </div>,
+        field("enabled", "Enabled"),
+      ],
     };
   },
 });

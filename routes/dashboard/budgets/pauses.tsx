@@ -11,12 +11,10 @@ import { checkScope, scopeFields, scopeText, withSpendTabs } from "./scope.tsx";
 
 function columnsFor(isAdmin: boolean, names: ActorNames): readonly Column<Pause>[] {
   return [
-    nameColumn("Pause", ({ slug, settings: { reason } }) => (
-      <>
-        {slug}
-        <small class="under">{reason}</small>
-      </>
-    )),
+    nameColumn("Pause", ({ slug, settings: { reason } }) => [
+      slug,
+      <small class="under">{reason}</small>,
+    ]),
     { head: "Runs of", cell: ({ settings }) => scopeText(settings) },
     column(
       "By",
@@ -60,13 +58,11 @@ const PAUSE_PAGES = objectPages(PAUSES, {
     const known = await readKnownValues(visit);
     return {
       renamed: { until: "lasts" },
-      fields: (field) => (
-        <>
-          {scopeFields(field, known, false)}
-          {field("reason", "Reason", "Agents that ask are told it.", REASON)}
-          {field("lasts", "Lasts", LASTS_HINT)}
-        </>
-      ),
+      fields: (field) => [
+        scopeFields(field, known, false),
+        field("reason", "Reason", "Agents that ask are told it.", REASON),
+        field("lasts", "Lasts", LASTS_HINT),
+      ],
     };
   },
 });

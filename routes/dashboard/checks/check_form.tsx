@@ -54,17 +54,15 @@ export function formAgents({ agents }: Pick<CheckSettings, "agents">): readonly 
 }
 
 function checkFields(field: FieldBuilder, known: KnownValues): Child {
-  return (
-    <>
-      {field("expression", "Expression", "A run passes if it is true.", { rows: 4, isCode: true })}
-      {field("description", "Description", "One line for people.")}
-      <div class="fields">
-        {field("severity", "A failure", SEVERITY_HINT)}
-        {judgedFields(field, known)}
-      </div>
-      {field("enabled", "Enabled")}
-    </>
-  );
+  return [
+    field("expression", "Expression", "A run passes if it is true.", { rows: 4, isCode: true }),
+    field("description", "Description", "One line for people."),
+    <div class="fields">
+      {field("severity", "A failure", SEVERITY_HINT)}
+      {judgedFields(field, known)}
+    </div>,
+    field("enabled", "Enabled"),
+  ];
 }
 
 export const CHECK_PAGES: ObjectPages<CheckSettings> = objectPages(CHECKS, {
@@ -81,20 +79,18 @@ async function openForm({ c, deps, team }: Visit) {
   return {
     empty: { ...template && { slug: template.name, expression: template.expression }, agents: [] },
     fields: (field: FieldBuilder) => checkFields(field, known),
-    around: (form: Child) => (
-      <>
-        {c.req.path === newPathOf(CHECK_PAGES) && (
-          <details class="templates" open={template === undefined}>
-            <summary>Begin with a template</summary>
-            <Gallery />
-          </details>
-        )}
-        <div class="cols beside">
-          {form}
-          <LanguageHelp />
-        </div>
-      </>
-    ),
+    around: (form: Child) => [
+      c.req.path === newPathOf(CHECK_PAGES) && (
+        <details class="templates" open={template === undefined}>
+          <summary>Begin with a template</summary>
+          <Gallery />
+        </details>
+      ),
+      <div class="cols beside">
+        {form}
+        <LanguageHelp />
+      </div>,
+    ],
   };
 }
 

@@ -103,16 +103,14 @@ export function TrialOutcome(tried: Tried) {
   }
   const columns = judgedColumns<TrialResult["examples"][number]>(byId, [
     { head: "Outcome", cell: ({ status }) => <LabelSign of={OUTCOMES[status]} /> },
-    column("Why", { class: "whole" }, ({ message, got }) => (
-      <>
-        {message}
-        {got !== null && got !== "" && (
-          <span class="under">
-            got <code>{got}</code>
-          </span>
-        )}
-      </>
-    )),
+    column("Why", { class: "whole" }, ({ message, got }) => [
+      message,
+      got !== null && got !== "" && (
+        <span class="under">
+          got <code>{got}</code>
+        </span>
+      ),
+    ]),
   ]);
   return (
     <>

@@ -55,15 +55,13 @@ const showChecks = showList(CHECK_PAGES, async (checks, visit) => {
       "and again when late events, new prices or scores arrive.",
       <>
         <FirstCommand id="command" call="check" target={target} />
-        {visit.isAdmin && (
-          <>
-            <h2>Or begin with a template</h2>
-            <Gallery />
-            <p>
-              <a href={newPathOf(CHECK_PAGES)}>Empty form</a>
-            </p>
-          </>
-        )}
+        {visit.isAdmin && [
+          <h2>Or begin with a template</h2>,
+          <Gallery />,
+          <p>
+            <a href={newPathOf(CHECK_PAGES)}>Empty form</a>
+          </p>,
+        ]}
       </>,
     ],
   };
@@ -188,16 +186,14 @@ const showCheck = ofObject(CHECK_PAGES, async (visit, check) => {
     buttons: <a class="btn" href={checkPath(slug, "/edit")}>Edit</a>,
     deletion: "Its statistics are deleted, and it judges no further runs. Runs that it judged " +
       "keep its results.",
-    body: (
-      <>
-        <div class="cols two">
-          <Days {...content} />
-          <Definition {...content} />
-        </div>
-        <Failures {...content} />
-        <Agents {...content} />
-      </>
-    ),
+    body: [
+      <div class="cols two">
+        <Days {...content} />
+        <Definition {...content} />
+      </div>,
+      <Failures {...content} />,
+      <Agents {...content} />,
+    ],
   });
 });
 

@@ -67,17 +67,15 @@ export function ColumnChart({ title, columns, format, usual = null, height = PLO
       >
         {ticks.map((tick) => <line class="grid" x2="100%" y1={yOf(tick)} y2={yOf(tick)} />)}
         {columns.map(({ title, to, parts }, i) => {
-          const shape = (
-            <>
-              <rect class="place" {...place(slot * i, slot)} y={ABOVE} height={height} />
-              <svg y={ABOVE} width="100%" height={height}>
-                {barsOf(parts, height, top).map(({ name, ...bar }) => (
-                  <rect class={name} {...place(slot * (i + 0.5) - width / 2, width)} {...bar} />
-                ))}
-              </svg>
-              <text class="tip" {...anchor(i < columns.length / 2 ? 0 : 100)} y="11">{title}</text>
-            </>
-          );
+          const shape = [
+            <rect class="place" {...place(slot * i, slot)} y={ABOVE} height={height} />,
+            <svg y={ABOVE} width="100%" height={height}>
+              {barsOf(parts, height, top).map(({ name, ...bar }) => (
+                <rect class={name} {...place(slot * (i + 0.5) - width / 2, width)} {...bar} />
+              ))}
+            </svg>,
+            <text class="tip" {...anchor(i < columns.length / 2 ? 0 : 100)} y="11">{title}</text>,
+          ];
           const name = i === last ? "column today" : "column";
           return to
             ? <a class={name} href={to} aria-label={title}>{shape}</a>

@@ -241,11 +241,9 @@ function sentenceOf({ to, reason, at, until, run }: Flip, before: Flip | undefin
       : [<b>Not judged</b>, `: ${cause}, until `, <At at={until} />];
   }
   const hasLasted = to === "up" && (before?.to === "down" || before?.to === "late");
-  return (
-    <>
-      <b>{MONITOR_LABELS[to][0]}</b>
-      {reason !== to && [": ", run === undefined ? cause : <a href={runPath(run)}>{cause}</a>]}
-      {hasLasted && `, ${before.to} for ${durationText(at - before.at)}`}
-    </>
-  );
+  return [
+    <b>{MONITOR_LABELS[to][0]}</b>,
+    reason !== to && [": ", run === undefined ? cause : <a href={runPath(run)}>{cause}</a>],
+    hasLasted && `, ${before.to} for ${durationText(at - before.at)}`,
+  ];
 }

@@ -156,16 +156,14 @@ export function listPage<Row>(page: ListPage<Row>): View {
   const { notice, filters, table, empty: [title, advice, block], next = null, ...head } = page;
   return {
     ...head,
-    body: (
-      <>
-        {notice}
-        {filters}
-        {table.rows.length > 0
-          ? <div class="panel">{Table(table)}</div>
-          : <Empty title={title}>{[advice !== null && <p>{advice}</p>, block]}</Empty>}
-        <NextPage to={next} />
-      </>
-    ),
+    body: [
+      notice,
+      filters,
+      table.rows.length > 0
+        ? <div class="panel">{Table(table)}</div>
+        : <Empty title={title}>{[advice !== null && <p>{advice}</p>, block]}</Empty>,
+      <NextPage to={next} />,
+    ],
   };
 }
 

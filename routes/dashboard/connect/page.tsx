@@ -66,30 +66,28 @@ async function showProduct(visit: Visit, slug: string | undefined, secret: strin
     title: "Connect",
     subtitle: "A trace of OpenTelemetry is a run. Point the exporter of your agent here.",
     status: secret === null ? 200 : 201,
-    body: (
-      <>
-        <Section title={shown.name} aside={<LastHeard of={shown} />}>
-          <KeyNote secret={secret} target={target} />
-          <Copyable
-            id="lines"
-            text={linesFor(shown, target.origin, secret ?? target.key ?? placeholder)}
-          />
-          {secret === null && isAdmin && (
-            <form method="post" action={CONNECT_PATH}>
-              <input type="hidden" name="product" value={shown.slug} />
-              <button type="submit" class="btn main">Create a key for these lines</button>
-            </form>
-          )}
-          <p>
-            You see {shown.shows}. {shown.lacks !== "" && `Not sent: ${shown.lacks}.`}{" "}
-            <span class="quiet">{EVIDENCE[shown.evidence]}</span>
-          </p>
-        </Section>
-        <Section title="Products" tag={String(PRODUCTS.length)}>
-          <Table label="Products" class="fold" columns={COLUMNS} rows={rows} />
-        </Section>
-      </>
-    ),
+    body: [
+      <Section title={shown.name} aside={<LastHeard of={shown} />}>
+        <KeyNote secret={secret} target={target} />
+        <Copyable
+          id="lines"
+          text={linesFor(shown, target.origin, secret ?? target.key ?? placeholder)}
+        />
+        {secret === null && isAdmin && (
+          <form method="post" action={CONNECT_PATH}>
+            <input type="hidden" name="product" value={shown.slug} />
+            <button type="submit" class="btn main">Create a key for these lines</button>
+          </form>
+        )}
+        <p>
+          You see {shown.shows}. {shown.lacks !== "" && `Not sent: ${shown.lacks}.`}{" "}
+          <span class="quiet">{EVIDENCE[shown.evidence]}</span>
+        </p>
+      </Section>,
+      <Section title="Products" tag={String(PRODUCTS.length)}>
+        <Table label="Products" class="fold" columns={COLUMNS} rows={rows} />
+      </Section>,
+    ],
   };
 }
 

@@ -31,29 +31,27 @@ const NO_CONNECTION = "No connection to a model is set. The operator sets RUNLED
   "openai=https://api.openai.com/v1,OPENAI_API_KEY, and starts the service again.";
 
 function judgeFields(field: FieldBuilder, known: KnownValues, connections: readonly string[]) {
-  return (
-    <>
-      {connections.length === 0 && <InlineNotice kind="warn">{NO_CONNECTION}</InlineNotice>}
-      {field("rubric", "Rubric", "Only the fields that it names in braces are sent to the model.", {
-        rows: 5,
+  return [
+    connections.length === 0 && <InlineNotice kind="warn">{NO_CONNECTION}</InlineNotice>,
+    field("rubric", "Rubric", "Only the fields that it names in braces are sent to the model.", {
+      rows: 5,
+    }),
+    <div class="fields">
+      {field("connection", "Connection", undefined, { options: connections })}
+      {field("model", "Model", "It must have a price on the rate card.")}
+      {field("scale", "The model answers with", undefined, {
+        options: [["score", "a number"], ["boolean", "true or false"]],
       })}
-      <div class="fields">
-        {field("connection", "Connection", undefined, { options: connections })}
-        {field("model", "Model", "It must have a price on the rate card.")}
-        {field("scale", "The model answers with", undefined, {
-          options: [["score", "a number"], ["boolean", "true or false"]],
-        })}
-        {field("min", "Worst number", undefined, { type: "number" })}
-        {field("max", "Best number", undefined, { type: "number" })}
-        {field("pass_at", "Passes from", "On a scale from 0, the worst, to 1, the best.")}
-        {field("daily_usd", "Cap a day", "US dollars of a UTC day, never passed.")}
-        {field("max_output_tokens", "Tokens of an answer", "The most that a call may use.")}
-        {judgedFields(field, known)}
-      </div>
-      {field("description", "Description", "One line for people.")}
-      {field("enabled", "Enabled")}
-    </>
-  );
+      {field("min", "Worst number", undefined, { type: "number" })}
+      {field("max", "Best number", undefined, { type: "number" })}
+      {field("pass_at", "Passes from", "On a scale from 0, the worst, to 1, the best.")}
+      {field("daily_usd", "Cap a day", "US dollars of a UTC day, never passed.")}
+      {field("max_output_tokens", "Tokens of an answer", "The most that a call may use.")}
+      {judgedFields(field, known)}
+    </div>,
+    field("description", "Description", "One line for people."),
+    field("enabled", "Enabled"),
+  ];
 }
 
 /** Returns the body of the API's call: the bounds of a number belong to its scale. */
@@ -104,32 +102,30 @@ async function tryJudge({ deps, team }: Visit, form: FormValues): Promise<Child>
   if (runs.length === 0) {
     return <InlineNotice kind="warn">No closed run fits what is chosen above.</InlineNotice>;
   }
-  return (
-    <>
-      <InlineNotice kind="good">
-        {estimate
-          ? (
-            <p>
-              {countedText(callable.length, "call")} for at most{" "}
-              <Money of={sum(runs.map(({ costMax }) => costMax))} />; <Money of={left} />{" "}
-              are left today. Nothing was sent yet.
-            </p>
-          )
-          : (
-            <p>
-              It cost <Money of={sum(runs.map(({ cost }) => cost))} />; <Money of={left} />{" "}
-              are left today. No result is stored on the runs.
-            </p>
-          )}
-        {estimate && callable.length > 0 && (
-          <TryButton path={trialPathOf(JUDGE_PAGES)} name="paid" value="true">
-            Judge them now
-          </TryButton>
+  return [
+    <InlineNotice kind="good">
+      {estimate
+        ? (
+          <p>
+            {countedText(callable.length, "call")} for at most{" "}
+            <Money of={sum(runs.map(({ costMax }) => costMax))} />; <Money of={left} />{" "}
+            are left today. Nothing was sent yet.
+          </p>
+        )
+        : (
+          <p>
+            It cost <Money of={sum(runs.map(({ cost }) => cost))} />; <Money of={left} />{" "}
+            are left today. No result is stored on the runs.
+          </p>
         )}
-      </InlineNotice>
-      <Table label="Runs" class="fold trial" columns={judgedColumns(byId, COLUMNS)} rows={runs} />
-    </>
-  );
+      {estimate && callable.length > 0 && (
+        <TryButton path={trialPathOf(JUDGE_PAGES)} name="paid" value="true">
+          Judge them now
+        </TryButton>
+      )}
+    </InlineNotice>,
+    <Table label="Runs" class="fold trial" columns={judgedColumns(byId, COLUMNS)} rows={runs} />,
+  ];
 }
 
 const COLUMNS: readonly Column<TriedRun>[] = [

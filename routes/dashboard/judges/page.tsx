@@ -105,20 +105,18 @@ const WORKS: Label = ["Works", "ok"];
 function stateCell({ judge, obstacle }: JudgeRow) {
   if (obstacle === null) return <LabelSign of={WORKS} isWord />;
   const { kind, since } = obstacle;
-  return (
-    <>
-      <LabelSign of={OBSTACLES[kind]} isWord />
-      {kind === "blocked" && since !== null && (
-        <>
-          {" "}
-          <span class="soft">
-            <Ago at={since} />
-          </span>
-        </>
-      )}
-      {kind !== "disabled" && <small class="under">{obstacleText(judge, obstacle)}</small>}
-    </>
-  );
+  return [
+    <LabelSign of={OBSTACLES[kind]} isWord />,
+    kind === "blocked" && since !== null && (
+      <>
+        {" "}
+        <span class="soft">
+          <Ago at={since} />
+        </span>
+      </>
+    ),
+    kind !== "disabled" && <small class="under">{obstacleText(judge, obstacle)}</small>,
+  ];
 }
 
 const showJudge = showObject(

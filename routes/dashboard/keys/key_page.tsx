@@ -65,23 +65,21 @@ function keyView(
   return {
     title: record.name,
     crumbs: <Crumbs links={[["Keys", KEYS_PATH]]} />,
-    body: (
-      <>
-        <KeyValues
-          pairs={[
-            ["State", [keyState(record, nowMs), isOwn && " · you are signed in with it"]],
-            ["Allows", keyGrant(record)],
-            ...scopes.map((scope) => [<code>{scope}</code>, SCOPE_LABELS[scope][1]] as const),
-            ["Created", [<Ago at={createdAt} />, older]],
-            ["Last used", lastUse(record)],
-            ["Id", <code>{id}</code>],
-          ]}
-        />
-        {form === null && keyActions(record, nowMs)}
-        {form === "rotate" && rotateForm(record, isOwn, hours, problem)}
-        {form === "revoke" && revokeForm(record, isOwn)}
-      </>
-    ),
+    body: [
+      <KeyValues
+        pairs={[
+          ["State", [keyState(record, nowMs), isOwn && " · you are signed in with it"]],
+          ["Allows", keyGrant(record)],
+          ...scopes.map((scope) => [<code>{scope}</code>, SCOPE_LABELS[scope][1]] as const),
+          ["Created", [<Ago at={createdAt} />, older]],
+          ["Last used", lastUse(record)],
+          ["Id", <code>{id}</code>],
+        ]}
+      />,
+      form === null && keyActions(record, nowMs),
+      form === "rotate" && rotateForm(record, isOwn, hours, problem),
+      form === "revoke" && revokeForm(record, isOwn),
+    ],
   };
 }
 
@@ -153,26 +151,24 @@ export function showSecret(c: RequestContext, created: NewSecret, view: {
     ? [agentPath(record.grant.agent), "to the agent"]
     : [KEYS_PATH, "to all keys"];
   const [path, label] = view.next ?? next;
-  const body = (
-    <>
-      <InlineNotice kind="warn">
-        <strong>Copy the secret now: it is shown this once.</strong>{" "}
-        Only its hash is stored. If you lose it, create another.
-      </InlineNotice>
-      {view.notice}
-      <h2>{kindLabel(record)} “{record.name}”</h2>
-      <Copyable id="secret" text={secret} />
-      {commandsOf(created, originOf(c)).map(([title, text], i) => (
-        <>
-          <h2>{title}</h2>
-          <Copyable id={`line-${i}`} text={text} />
-        </>
-      ))}
-      <p>
-        I have copied it: <a href={path}>{label}</a>
-      </p>
-    </>
-  );
+  const body = [
+    <InlineNotice kind="warn">
+      <strong>Copy the secret now: it is shown this once.</strong>{" "}
+      Only its hash is stored. If you lose it, create another.
+    </InlineNotice>,
+    view.notice,
+    <h2>{kindLabel(record)} “{record.name}”</h2>,
+    <Copyable id="secret" text={secret} />,
+    commandsOf(created, originOf(c)).map(([title, text], i) => (
+      <>
+        <h2>{title}</h2>
+        <Copyable id={`line-${i}`} text={text} />
+      </>
+    )),
+    <p>
+      I have copied it: <a href={path}>{label}</a>
+    </p>,
+  ];
   return { title: view.title, status: 201, body };
 }
 

@@ -28,12 +28,10 @@ const showKeys: PageHandler = async (visit) => {
   ];
   return listPage({
     title: "Keys",
-    aside: (
-      <>
-        <a class="btn" href={newKeyPath("ping_token", agent)}>New ping token</a>
-        <a class="btn main" href={newKeyPath("api_key")}>New API key</a>
-      </>
-    ),
+    aside: [
+      <a class="btn" href={newKeyPath("ping_token", agent)}>New ping token</a>,
+      <a class="btn main" href={newKeyPath("api_key")}>New API key</a>,
+    ],
     notice: agent === null
       ? (
         <p class="soft">

@@ -125,18 +125,16 @@ function contentOf(c: RequestContext, view: View) {
   // From 80 % on the overview, from 100 % everywhere (R39).
   const isWarned = quota !== undefined &&
     (quota.state === "over" || quota.state === "heads_up" && c.req.path === paths.DASHBOARD_PATH);
-  return (
-    <>
-      {crumbs}
-      <div class="head">
-        <h1>{heading}</h1>
-        {subtitle !== undefined && <p class="quiet">{subtitle}</p>}
-        {aside !== undefined && aside !== null && <div class="end">{aside}</div>}
-      </div>
-      {isWarned && quotaBanner(quota)}
-      {body}
-    </>
-  );
+  return [
+    crumbs,
+    <div class="head">
+      <h1>{heading}</h1>
+      {subtitle !== undefined && <p class="quiet">{subtitle}</p>}
+      {aside !== undefined && aside !== null && <div class="end">{aside}</div>}
+    </div>,
+    isWarned && quotaBanner(quota),
+    body,
+  ];
 }
 
 /** Shows how much of the month's events are used, and the next steps. */

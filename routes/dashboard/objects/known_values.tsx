@@ -82,11 +82,9 @@ export function matchFields(
 ): Child {
   return names.map((name) => {
     const [label, hint] = MATCH_FIELDS[name];
-    return (
-      <>
-        {field(name, label, hint, { "list": `known-${name}`, "data-names": "" })}
-        <KnownLists known={{ [name]: known[name] }} />
-      </>
-    );
+    return [
+      field(name, label, hint, { "list": `known-${name}`, "data-names": "" }),
+      <KnownLists known={{ [name]: known[name] }} />,
+    ];
   });
 }

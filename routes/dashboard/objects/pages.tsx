@@ -144,12 +144,10 @@ export function formView<Settings, Sent>(
     title: exists ? slug : `New ${of.kind}`,
     subtitle: name,
     crumbs: <ObjectCrumbs of={pages} below={below} />,
-    body: around(
-      <>
-        {words !== undefined && <p class="soft">{words}</p>}
-        <ObjectForm {...{ pages, open, form }} {...sent} />
-      </>,
-    ),
+    body: around([
+      words !== undefined && <p class="soft">{words}</p>,
+      <ObjectForm {...{ pages, open, form }} {...sent} />,
+    ]),
   };
 }
 
@@ -191,29 +189,25 @@ export function objectView(
     subtitle,
     crumbs: <ObjectCrumbs of={pages} />,
     aside: isAdmin && confirm === undefined
-      ? (
-        <>
-          {buttons}
-          <ConfirmLink path={path} action="delete" label="Delete…" />
-        </>
-      )
+      ? [
+        buttons,
+        <ConfirmLink path={path} action="delete" label="Delete…" />,
+      ]
       : null,
-    body: (
-      <>
-        <Done c={c} />
-        {isAdmin && confirm === "delete" && (
-          <ConfirmForm
-            action={`${path}/delete`}
-            title={`Delete the ${kind} “${slug}”?`}
-            submit={`Delete ${kind}`}
-            cancelTo={path}
-          >
-            <p>{deletion}</p>
-          </ConfirmForm>
-        )}
-        {body}
-      </>
-    ),
+    body: [
+      <Done c={c} />,
+      isAdmin && confirm === "delete" && (
+        <ConfirmForm
+          action={`${path}/delete`}
+          title={`Delete the ${kind} “${slug}”?`}
+          submit={`Delete ${kind}`}
+          cancelTo={path}
+        >
+          <p>{deletion}</p>
+        </ConfirmForm>
+      ),
+      body,
+    ],
   };
 }
 
@@ -237,15 +231,13 @@ export function showObject<Settings, Sent>(
     const open = await pages.open(visit);
     const { subtitle, facts, below } = await describe(object, visit);
     const form = isAdmin && <ObjectForm pages={pages} open={open} form={formOf(pages, object)} />;
-    const state = (
-      <>
-        <Section title="Now">
-          <KeyValues pairs={facts} />
-        </Section>
-        {below}
-        {isAdmin && <Section title="Settings">{form}</Section>}
-      </>
-    );
+    const state = [
+      <Section title="Now">
+        <KeyValues pairs={facts} />
+      </Section>,
+      below,
+      isAdmin && <Section title="Settings">{form}</Section>,
+    ];
     const plain = form || <KeyValues pairs={facts} />;
     const body = below === undefined ? plain : state;
     const frame = await frameOf(pages, visit);

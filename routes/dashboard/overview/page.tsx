@@ -60,13 +60,11 @@ const showOverview: PageHandler = async (visit) => {
   if (isPoll) return answerText(c, 204, null, null, { "Cache-Control": "no-store" });
   const { rows: [newest] } = await deps.runList.page(team, { from: null, to: null }, null, 1);
   const last = newest === undefined ? null : newest.startedAt ?? newest.receivedAt;
-  const body = (
-    <>
-      <Banners of={data.problems} />
-      {attention.count > 0 && <NeedsAttention of={attention} />}
-      {guideFor(await commandTarget(visit), last)}
-    </>
-  );
+  const body = [
+    <Banners of={data.problems} />,
+    attention.count > 0 && <NeedsAttention of={attention} />,
+    guideFor(await commandTarget(visit), last),
+  ];
   return showPage(c, { title: "Overview", subtitle, body, reloadSeconds: RELOAD_SECONDS });
 };
 

@@ -21,32 +21,30 @@ const showPlan: PageHandler = async ({ c, deps, team, credentialId, isAdmin }) =
   const key = isAdmin ? <a href={keyPath(credentialId)}>{id}</a> : id;
   const view = await readUsage(usage, team, query, nowMs);
   const isNow = view.month === monthOf(nowMs);
-  const body = (
-    <>
-      {monthUsage(view, isNow)}
-      <div class="cols two">
-        {teamPlan(team)}
-        <Section title={`Team ${team.name}`}>
-          {teamDetails(team, [["Region", region], ["Your key", key]])}
-          <p class="soft">
-            The operator of this service changes the name, the plan, the owner and the limits.
-          </p>
+  const body = [
+    monthUsage(view, isNow),
+    <div class="cols two">
+      {teamPlan(team)}
+      <Section title={`Team ${team.name}`}>
+        {teamDetails(team, [["Region", region], ["Your key", key]])}
+        <p class="soft">
+          The operator of this service changes the name, the plan, the owner and the limits.
+        </p>
+      </Section>
+    </div>,
+    view.months.length === 0
+      ? (
+        <Section title="Months">
+          <p>Nothing was counted yet.</p>
         </Section>
-      </div>
-      {view.months.length === 0
-        ? (
-          <Section title="Months">
-            <p>Nothing was counted yet.</p>
-          </Section>
-        )
-        : tableSection("Months", {
-          caption: "The last 12 months with any events",
-          columns: columnsFor(view),
-          rows: view.months,
-        })}
-      {noticesOf(view)}
-    </>
-  );
+      )
+      : tableSection("Months", {
+        caption: "The last 12 months with any events",
+        columns: columnsFor(view),
+        rows: view.months,
+      }),
+    noticesOf(view),
+  ];
   const aside = isNow ? null : <a class="btn" href={PLAN_PATH}>This month</a>;
   return { title: "Plan", body, aside };
 };
@@ -88,14 +86,12 @@ function monthUsage(view: UsageView, isNow: boolean) {
           ? `of ${formatCount(included)} events: ${percentText(used, included)}`
           : "events; the plan has no limit"}
       </p>
-      {isLimited && (
-        <>
-          {monthBar(view, isNow)}
-          <p>
-            <strong>{stateText(state)}</strong>: {STATES[state][2]}
-          </p>
-        </>
-      )}
+      {isLimited && [
+        monthBar(view, isNow),
+        <p>
+          <strong>{stateText(state)}</strong>: {STATES[state][2]}
+        </p>,
+      ]}
       {isNow
         ? (
           <p>
@@ -126,29 +122,27 @@ function monthBar({ used, included, projected, state }: UsageView, isNow: boolea
   const title = `${formatCount(used)} of ${formatCount(included)} events used ` +
     `(${percentText(used, included)})${heading}; marks at 80% and 100%`;
   const marks = NOTICE_PERCENTS.map((mark) => ({ mark, events: included * mark / 100 }));
-  return (
-    <>
-      <svg class="columns" role="img" width="100%" height={ALL}>
-        <title>{title}</title>
-        {bar("track", most)}
-        {isNow && bar("projected", projected)}
-        {bar(`quota ${state}`, used)}
-        {marks.map(({ mark, events }) => {
-          const x = percent(100 * events / most);
-          return [
-            <line class="mark" x1={x} x2={x} y1={TEXT - 3} y2={ALL} />,
-            <text x={x} y={TEXT - 5} text-anchor={mark === 100 ? "start" : "end"}>{mark}%</text>,
-          ];
-        })}
-      </svg>
-      <p class="below-chart">
-        <Swatch of={`quota ${state}`} /> used{" "}
-        {isNow && [<Swatch of="projected" />, " at the present pace "]}
-        · the owner is notified at{" "}
-        {marks.map(({ mark, events }) => `${formatCount(events)} (${mark}%)`).join(" and ")}
-      </p>
-    </>
-  );
+  return [
+    <svg class="columns" role="img" width="100%" height={ALL}>
+      <title>{title}</title>
+      {bar("track", most)}
+      {isNow && bar("projected", projected)}
+      {bar(`quota ${state}`, used)}
+      {marks.map(({ mark, events }) => {
+        const x = percent(100 * events / most);
+        return [
+          <line class="mark" x1={x} x2={x} y1={TEXT - 3} y2={ALL} />,
+          <text x={x} y={TEXT - 5} text-anchor={mark === 100 ? "start" : "end"}>{mark}%</text>,
+        ];
+      })}
+    </svg>,
+    <p class="below-chart">
+      <Swatch of={`quota ${state}`} /> used{" "}
+      {isNow && [<Swatch of="projected" />, " at the present pace "]}
+      · the owner is notified at{" "}
+      {marks.map(({ mark, events }) => `${formatCount(events)} (${mark}%)`).join(" and ")}
+    </p>,
+  ];
 }
 
 type Month = UsageView["months"][number];

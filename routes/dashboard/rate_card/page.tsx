@@ -50,49 +50,45 @@ const showRateCard: PageHandler = async ({ c, deps, team }) => {
   const { text, choice } = formOf(filters, null);
   return {
     title: "Prices",
-    aside: (
-      <>
-        <a class="btn" href={REPRICE}>Reprice calls</a>
-        <a class="btn main" href={NEW_RATE}>Set price</a>
-      </>
-    ),
-    body: (
-      <>
-        <FilterForm action={RATE_CARD_PATH}>
-          {text("model", "Model", { hint: "A name as calls send it, or a part of it." })}
-          {text("provider", "Provider")}
-          {text("at", "At (UTC)", { placeholder: "2026-01-31T12:00:00Z", hint: "Empty: now." })}
-          {choice("source", "Show", SOURCES)}
-        </FilterForm>
-        {cursor === "" && <Match {...prices} />}
-        {used.rows.length + used.unpriced.length > 0 && (
-          rateTable("Models you use", used.rows, {
-            above: used.unpriced.map((name) => (
-              <p class="more">
-                <b>{modelKey(name)}</b> has no price, so its calls cost $0.{" "}
-                <a href={addPath(name)}>Set price</a>
-              </p>
-            )),
-          })
-        )}
-        {cursor === "" && source !== "default" && (
-          rateTable("Custom prices", own.map(({ row }) => row), {
-            action: (row) => <OwnActions {...prices} row={row} />,
-            above: unshown > 0 && (
-              <p class="soft">{formatCount(unshown)} more: search to see them.</p>
-            ),
-            none: isFiltered ? "No custom price matches." : NO_OWN,
-          })
-        )}
-        {source !== "own" && (
-          rateTable("Default prices", defaults, {
-            above: <p class="soft">{ORIGIN}</p>,
-            none: "No default price matches.",
-          })
-        )}
-        <NextPage to={nextPath(RATE_CARD_PATH, filters, prices.cursor)} />
-      </>
-    ),
+    aside: [
+      <a class="btn" href={REPRICE}>Reprice calls</a>,
+      <a class="btn main" href={NEW_RATE}>Set price</a>,
+    ],
+    body: [
+      <FilterForm action={RATE_CARD_PATH}>
+        {text("model", "Model", { hint: "A name as calls send it, or a part of it." })}
+        {text("provider", "Provider")}
+        {text("at", "At (UTC)", { placeholder: "2026-01-31T12:00:00Z", hint: "Empty: now." })}
+        {choice("source", "Show", SOURCES)}
+      </FilterForm>,
+      cursor === "" && <Match {...prices} />,
+      used.rows.length + used.unpriced.length > 0 && (
+        rateTable("Models you use", used.rows, {
+          above: used.unpriced.map((name) => (
+            <p class="more">
+              <b>{modelKey(name)}</b> has no price, so its calls cost $0.{" "}
+              <a href={addPath(name)}>Set price</a>
+            </p>
+          )),
+        })
+      ),
+      cursor === "" && source !== "default" && (
+        rateTable("Custom prices", own.map(({ row }) => row), {
+          action: (row) => <OwnActions {...prices} row={row} />,
+          above: unshown > 0 && (
+            <p class="soft">{formatCount(unshown)} more: search to see them.</p>
+          ),
+          none: isFiltered ? "No custom price matches." : NO_OWN,
+        })
+      ),
+      source !== "own" && (
+        rateTable("Default prices", defaults, {
+          above: <p class="soft">{ORIGIN}</p>,
+          none: "No default price matches.",
+        })
+      ),
+      <NextPage to={nextPath(RATE_CARD_PATH, filters, prices.cursor)} />,
+    ],
   };
 };
 

@@ -100,85 +100,83 @@ function formView(
   return {
     title: target === null ? "Set a price" : `Add a price for ${modelKey(target)}`,
     crumbs: <Crumbs links={[["Prices", RATE_CARD_PATH]]} />,
-    body: (
-      <>
-        {target === null && from?.source === "own" && confirmedIn(c, "delete") && (
-          <ConfirmForm
-            action={`${RATE_CARD_PATH}/rows/${encodeURIComponent(from.id)}/delete`}
-            title={`Delete the price of ${modelKey(from)}?`}
-            submit="Delete price"
-            cancelTo={RATE_CARD_PATH}
-          >
-            <p>New calls of this model cost its other price, or $0 without one.</p>
-          </ConfirmForm>
-        )}
-        <form
-          method="post"
-          action={RATE_CARD_PATH + queryText(Object.entries(target ?? {}))}
-          class="rate-form"
+    body: [
+      target === null && from?.source === "own" && confirmedIn(c, "delete") && (
+        <ConfirmForm
+          action={`${RATE_CARD_PATH}/rows/${encodeURIComponent(from.id)}/delete`}
+          title={`Delete the price of ${modelKey(from)}?`}
+          submit="Delete price"
+          cancelTo={RATE_CARD_PATH}
         >
-          {target !== null && from !== null && (
-            <p class="notice warn">
-              {`Filled in from ${modelKey(from)}, the nearest model with a price. Look up what ` +
-                "the model costs, and correct what differs."}
-            </p>
-          )}
-          <FormProblem problem={problem} fields={FIELDS} />
-          <fieldset>
-            <legend>Which calls</legend>
-            {form.text("model", "Model", {
-              required: true,
-              hint: "Also read with a provider in front, and with a date or a version at its end.",
-            })}
-            {form.text("provider", "Provider", { hint: "Empty: any provider." })}
-            {form.text("effective_from", "In force from (UTC)", {
-              placeholder: "YYYY-MM-DD",
-              hint: "A day, or an instant. Empty: always.",
-            })}
-          </fieldset>
-          <fieldset>
-            <legend>Dollars per million tokens</legend>
-            {RATES.map(([name, label, hint]) =>
-              form.text(name, label, { inputmode: "decimal", required: hint === undefined, hint })
-            )}
-            {form.text("batch_percent", "In a batch, percent of these", {
-              inputmode: "numeric",
-              hint: "Empty: no batch rate.",
-            })}
-          </fieldset>
-          <details class="more" open={tiers.length > 0}>
-            <summary>Other prices for long calls (tiers)</summary>
-            <p class="soft">
-              A call with more input tokens than a tier says costs the tier's prices, for all its
-              tokens. From the smallest to the largest; a tier that is left empty does not count.
-            </p>
-            {TIERS.slice(0, tiers.length + 2).map((prefix, at) => {
-              const { text } = formOf(tiers[at] ?? {}, problem, prefix);
-              return (
-                <fieldset>
-                  <legend>Tier {at + 1}</legend>
-                  {text("above_input_tokens", "More input tokens than", { inputmode: "numeric" })}
-                  {RATES.map(([name, label, hint]) =>
-                    text(name, label, { inputmode: "decimal", hint })
-                  )}
-                </fieldset>
-              );
-            })}
-          </details>
-          {form.text("note", "Note", { hint: "The source of the price, for later." })}
-          <div class="actions">
-            <button type="submit" class="btn main" name="then" value="dry-run">
-              Save and see what changes
-            </button>
-            <button type="submit" class="btn">Save</button>
-          </div>
-          <p class="soft">
-            A price of the same provider, model and date is replaced. New calls cost this price.
-            Stored costs do not change until you reprice them.
+          <p>New calls of this model cost its other price, or $0 without one.</p>
+        </ConfirmForm>
+      ),
+      <form
+        method="post"
+        action={RATE_CARD_PATH + queryText(Object.entries(target ?? {}))}
+        class="rate-form"
+      >
+        {target !== null && from !== null && (
+          <p class="notice warn">
+            {`Filled in from ${modelKey(from)}, the nearest model with a price. Look up what ` +
+              "the model costs, and correct what differs."}
           </p>
-        </form>
-      </>
-    ),
+        )}
+        <FormProblem problem={problem} fields={FIELDS} />
+        <fieldset>
+          <legend>Which calls</legend>
+          {form.text("model", "Model", {
+            required: true,
+            hint: "Also read with a provider in front, and with a date or a version at its end.",
+          })}
+          {form.text("provider", "Provider", { hint: "Empty: any provider." })}
+          {form.text("effective_from", "In force from (UTC)", {
+            placeholder: "YYYY-MM-DD",
+            hint: "A day, or an instant. Empty: always.",
+          })}
+        </fieldset>
+        <fieldset>
+          <legend>Dollars per million tokens</legend>
+          {RATES.map(([name, label, hint]) =>
+            form.text(name, label, { inputmode: "decimal", required: hint === undefined, hint })
+          )}
+          {form.text("batch_percent", "In a batch, percent of these", {
+            inputmode: "numeric",
+            hint: "Empty: no batch rate.",
+          })}
+        </fieldset>
+        <details class="more" open={tiers.length > 0}>
+          <summary>Other prices for long calls (tiers)</summary>
+          <p class="soft">
+            A call with more input tokens than a tier says costs the tier's prices, for all its
+            tokens. From the smallest to the largest; a tier that is left empty does not count.
+          </p>
+          {TIERS.slice(0, tiers.length + 2).map((prefix, at) => {
+            const { text } = formOf(tiers[at] ?? {}, problem, prefix);
+            return (
+              <fieldset>
+                <legend>Tier {at + 1}</legend>
+                {text("above_input_tokens", "More input tokens than", { inputmode: "numeric" })}
+                {RATES.map(([name, label, hint]) =>
+                  text(name, label, { inputmode: "decimal", hint })
+                )}
+              </fieldset>
+            );
+          })}
+        </details>
+        {form.text("note", "Note", { hint: "The source of the price, for later." })}
+        <div class="actions">
+          <button type="submit" class="btn main" name="then" value="dry-run">
+            Save and see what changes
+          </button>
+          <button type="submit" class="btn">Save</button>
+        </div>
+        <p class="soft">
+          A price of the same provider, model and date is replaced. New calls cost this price.
+          Stored costs do not change until you reprice them.
+        </p>
+      </form>,
+    ],
   };
 }
 

@@ -175,21 +175,19 @@ export const showJob: PageHandler = async (visit) => {
           ]}
         />
         {state === "done" && <NextStep job={job} />}
-        {agents.length > 0 && (
-          <>
-            <Shares
-              by="agent"
-              rows={agents.map(({ agent, sum }) => [
-                agent === null ? "all others" : <a class="row" href={agentPath(agent)}>{agent}</a>,
-                sum,
-              ])}
-            />
-            <Shares
-              by="day"
-              rows={shares.days.map(({ from, to, sum }) => [daysText(from, to), sum])}
-            />
-          </>
-        )}
+        {agents.length > 0 && [
+          <Shares
+            by="agent"
+            rows={agents.map(({ agent, sum }) => [
+              agent === null ? "all others" : <a class="row" href={agentPath(agent)}>{agent}</a>,
+              sum,
+            ])}
+          />,
+          <Shares
+            by="day"
+            rows={shares.days.map(({ from, to, sum }) => [daysText(from, to), sum])}
+          />,
+        ]}
       </div>
     ),
   };

@@ -31,21 +31,19 @@ const showRefusals: PageHandler = async ({ deps: { refusals, environment }, team
         </p>
       </Empty>
     )
-    : (
-      <>
-        {tableSection("Reasons", {
-          caption: "By day (UTC), the most frequent first.",
-          columns: COUNT_COLUMNS,
-          rows: counts,
-        })}
-        {tableSection("Latest", {
-          caption: `Up to ${KEPT.latest} of the last ${KEPT.days} days, newest first. Of calls ` +
-            "that exceed the request rate only the first of each minute are listed.",
-          columns: LATEST_COLUMNS,
-          rows: latest,
-        })}
-      </>
-    );
+    : [
+      tableSection("Reasons", {
+        caption: "By day (UTC), the most frequent first.",
+        columns: COUNT_COLUMNS,
+        rows: counts,
+      }),
+      tableSection("Latest", {
+        caption: `Up to ${KEPT.latest} of the last ${KEPT.days} days, newest first. Of calls ` +
+          "that exceed the request rate only the first of each minute are listed.",
+        columns: LATEST_COLUMNS,
+        rows: latest,
+      }),
+    ];
   return { title: "Rejected requests", body };
 };
 

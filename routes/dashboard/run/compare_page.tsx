@@ -42,17 +42,13 @@ export const showComparison: PageHandler = async (visit) => {
   return {
     title: "Compare",
     crumbs: <Crumbs links={[["Runs", RUNS_PATH], [titleOf(a), runPath(a.run.id)]]} />,
-    body: (
-      <>
-        {b === null
-          ? <Empty title={missing} />
-          : <Comparing a={a} b={b} isBrief={only === "diff"} />}
-        <form class="choose" method="get" action={comparePath(a.run.id)}>
-          {form.text("with", "Compare with another run", { placeholder: "Run id", required: true })}
-          <button type="submit" class="btn">Compare</button>
-        </form>
-      </>
-    ),
+    body: [
+      b === null ? <Empty title={missing} /> : <Comparing a={a} b={b} isBrief={only === "diff"} />,
+      <form class="choose" method="get" action={comparePath(a.run.id)}>
+        {form.text("with", "Compare with another run", { placeholder: "Run id", required: true })}
+        <button type="submit" class="btn">Compare</button>
+      </form>,
+    ],
   };
 };
 
@@ -127,12 +123,10 @@ function Steps({ a, b, comparison: { equal, rest, different, first }, isBrief }:
           {table("Equal steps", equal)}
         </Fold>
       )}
-      {first !== null && (
-        <>
-          <p class="rule">First difference, step {first.n}{first.place}: {first.difference}</p>
-          {table("Steps", isBrief ? different : rest)}
-        </>
-      )}
+      {first !== null && [
+        <p class="rule">First difference, step {first.n}{first.place}: {first.difference}</p>,
+        table("Steps", isBrief ? different : rest),
+      ]}
       {first?.data && (
         <div class="first-data">
           {first.data.map(({ name, lines, only, isCut }) => (

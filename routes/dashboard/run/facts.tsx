@@ -170,18 +170,16 @@ export function Failure({ data, trace: { cause, axis } }: ViewProps) {
         <p class="where">
           <span>{place}</span>
           {path.map(({ id, agent }) => <a href={runPath(id)}>{agent ?? id}</a>)}
-          {last !== null && (
-            <>
-              <a href={href} data-select>
-                {last.name ?? (last.text === null ? last.label : lineOf(last.text, 60))}
-              </a>
-              <span>
-                at {offsetText(last.event.ts, axis.startMs)}
-                {tries > 1 && `, after ${tries} tries`}
-                {last.failure !== null && last.failure !== reason && `: ${last.failure}`}
-              </span>
-            </>
-          )}
+          {last !== null && [
+            <a href={href} data-select>
+              {last.name ?? (last.text === null ? last.label : lineOf(last.text, 60))}
+            </a>,
+            <span>
+              at {offsetText(last.event.ts, axis.startMs)}
+              {tries > 1 && `, after ${tries} tries`}
+              {last.failure !== null && last.failure !== reason && `: ${last.failure}`}
+            </span>,
+          ]}
           {silentMs >= SILENCE_MS && (
             <span>Then {durationText(silentMs)} without an event, until its end.</span>
           )}

@@ -56,12 +56,10 @@ const showRun: PageHandler = async (visit) => {
     // The failure box says why a failed run ended.
     subtitle: [<RunState run={run} />, " ", isFailure(run.status) ? null : silenceOf(run)],
     crumbs: <RunCrumbs data={data} />,
-    body: (
-      <>
-        {confirms && <ConfirmDeletion data={data} />}
-        <RunBody data={data} trace={trace} isFollowed={isFollowed} origin={originOf(c)} />
-      </>
-    ),
+    body: [
+      confirms && <ConfirmDeletion data={data} />,
+      <RunBody data={data} trace={trace} isFollowed={isFollowed} origin={originOf(c)} />,
+    ],
     ...(isFollowed ? { reloadSeconds: RELOAD_SECONDS } : {}),
   };
 };
@@ -132,15 +130,13 @@ function RunCrumbs({ data: { run, neighbours, isAdmin } }: Pick<ViewProps, "data
     <div class="crumbs">
       <Crumbs links={[["Runs", RUNS_PATH], [name, path]]} />
       <div class="end">
-        {neighbours !== null && (
-          <>
-            {neighbours.place !== null && <span class="num">{neighbours.place}</span>}
-            <span class="joined">
-              {step("Previous", "prev", "[", neighbours.previous)}
-              {step("Next", "next", "]", neighbours.next)}
-            </span>
-          </>
-        )}
+        {neighbours !== null && [
+          neighbours.place !== null && <span class="num">{neighbours.place}</span>,
+          <span class="joined">
+            {step("Previous", "prev", "[", neighbours.previous)}
+            {step("Next", "next", "]", neighbours.next)}
+          </span>,
+        ]}
         <Menu button="btn icon small" label={["⋯", <span class="sr">More actions</span>]}>
           <a href={rawPath(run.id)}>Show the JSON</a>
           {isAdmin

@@ -105,22 +105,20 @@ function Head({ axis: { lengthMs, stepMs, usualMs } }: Pick<Trace, "axis">) {
   const line = (name: string, ms: number) => (
     <line class={name} x1={percent(ms, lengthMs)} x2={percent(ms, lengthMs)} y1="0" y2="100%" />
   );
-  const time = (
-    <>
-      <span class="sr">Time</span>
-      <svg class="axis" aria-hidden="true">
-        <defs>
-          <g id="ticks">
-            {ticks.map((ms) => line("tick", ms))}
-            {usualMs !== null && line("tick-usual", usualMs)}
-          </g>
-        </defs>
-        {ticks.filter((ms) => ms < LABELS_END * lengthMs).map((ms) => (
-          <text x={percent(ms, lengthMs)} y="12">{ms === 0 ? "0" : durationText(ms)}</text>
-        ))}
-      </svg>
-    </>
-  );
+  const time = [
+    <span class="sr">Time</span>,
+    <svg class="axis" aria-hidden="true">
+      <defs>
+        <g id="ticks">
+          {ticks.map((ms) => line("tick", ms))}
+          {usualMs !== null && line("tick-usual", usualMs)}
+        </g>
+      </defs>
+      {ticks.filter((ms) => ms < LABELS_END * lengthMs).map((ms) => (
+        <text x={percent(ms, lengthMs)} y="12">{ms === 0 ? "0" : durationText(ms)}</text>
+      ))}
+    </svg>,
+  ];
   const heads = { "c-name": "Step", "c-lane": time, "c-dur num": "Took", "c-cost num": "Cost" };
   return (
     <thead>

@@ -42,15 +42,13 @@ const showRuns: PageHandler = async (visit) => {
   const request = unlessRefused(readRequest, (problem) => {
     visit.onProblem((problem) => ({
       title: "Runs",
-      body: (
-        <>
-          <FilterBar query={query} counts={new Map()} />
-          <FormProblem problem={inLabels(problem)} fields={[]} />
-          <p>
-            <a href={RUNS_PATH}>Show all runs</a>
-          </p>
-        </>
-      ),
+      body: [
+        <FilterBar query={query} counts={new Map()} />,
+        <FormProblem problem={inLabels(problem)} fields={[]} />,
+        <p>
+          <a href={RUNS_PATH}>Show all runs</a>
+        </p>,
+      ],
     }));
     throw new Refused(problem);
   });
@@ -62,15 +60,13 @@ const showRuns: PageHandler = async (visit) => {
       // The sums are not of a filtered list.
       subtitle: query.isOnlyPreset && sumsText(data),
       aside: <Tools query={query} />,
-      body: (
-        <>
-          <Done c={c} />
-          <RejectedBanner {...data.rejected} />
-          <FilterBar query={query} counts={valueCounts(data)} />
-          <List data={data} />
-          <Keys />
-        </>
-      ),
+      body: [
+        <Done c={c} />,
+        <RejectedBanner {...data.rejected} />,
+        <FilterBar query={query} counts={valueCounts(data)} />,
+        <List data={data} />,
+        <Keys />,
+      ],
       ...query.isLive ? { reloadSeconds: TAIL_RELOAD_SECONDS } : {},
     });
   };
@@ -87,14 +83,12 @@ const showRuns: PageHandler = async (visit) => {
 function Tools({ query }: { readonly query: ListQuery }) {
   return (
     <>
-      {query.isLive && (
-        <>
-          <span id="news" class="news" role="status" />
-          <span class="live">
-            <Icon name="run" /> Live
-          </span>
-        </>
-      )}
+      {query.isLive && [
+        <span id="news" class="news" role="status" />,
+        <span class="live">
+          <Icon name="run" /> Live
+        </span>,
+      ]}
       <a class="btn" href={query.path({ live: query.isLive ? null : "1" })}>
         {query.isLive ? "Pause" : "Live"}
       </a>

@@ -99,43 +99,41 @@ const WRONG_FORM = "This is not a Runledger key: a team key is apk_, a region, a
 
 function viewOf(next: string, problem: Problem | null): View {
   const message = problem === INVALID_CREDENTIAL ? UNKNOWN_KEY : problem?.message;
-  const body = (
-    <>
-      {brandOf(DASHBOARD_PATH)}
-      <form class="panel" method="post" action={SIGN_IN}>
-        <h1>Sign in</h1>
-        {message === undefined ? null : <p role="alert" class="notice bad">{message}.</p>}
-        <input type="hidden" name="next" value={next} />
-        <label for="key">Team key</label>
-        <input
-          id="key"
-          type="password"
-          name="key"
-          required
-          autofocus
-          autocomplete="current-password"
-          placeholder="apk_…"
-          aria-describedby="key-help"
-          aria-invalid={message === undefined ? undefined : "true"}
-        />
-        <p id="key-help" class="quiet">
-          A key with the scope <code>read</code>, or the operator's. With <code>admin</code>{" "}
-          it can also change things.
-        </p>
-        <button type="submit" class="btn main">Sign in</button>
-      </form>
-      <aside aria-label="Where to find a key">
-        <p>
-          <b>First time here?</b> Under{" "}
-          <code>deno task dev</code>, the terminal printed a link that signs you in.
-        </p>
-        <p>
-          <b>Lost the key?</b>{" "}
-          Only its hash is stored. Ask an admin to create one under Settings, Keys.
-        </p>
-      </aside>
-    </>
-  );
+  const body = [
+    brandOf(DASHBOARD_PATH),
+    <form class="panel" method="post" action={SIGN_IN}>
+      <h1>Sign in</h1>
+      {message === undefined ? null : <p role="alert" class="notice bad">{message}.</p>}
+      <input type="hidden" name="next" value={next} />
+      <label for="key">Team key</label>
+      <input
+        id="key"
+        type="password"
+        name="key"
+        required
+        autofocus
+        autocomplete="current-password"
+        placeholder="apk_…"
+        aria-describedby="key-help"
+        aria-invalid={message === undefined ? undefined : "true"}
+      />
+      <p id="key-help" class="quiet">
+        A key with the scope <code>read</code>, or the operator's. With <code>admin</code>{" "}
+        it can also change things.
+      </p>
+      <button type="submit" class="btn main">Sign in</button>
+    </form>,
+    <aside aria-label="Where to find a key">
+      <p>
+        <b>First time here?</b> Under{" "}
+        <code>deno task dev</code>, the terminal printed a link that signs you in.
+      </p>
+      <p>
+        <b>Lost the key?</b>{" "}
+        Only its hash is stored. Ask an admin to create one under Settings, Keys.
+      </p>
+    </aside>,
+  ];
   return { title: "Sign in", body, problem, isBare: true };
 }
 

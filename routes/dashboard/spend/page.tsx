@@ -41,14 +41,12 @@ const showSpend: PageHandler = async (visit) => {
       aside: data && (
         <a class="btn" href={spendPath(parameters, {}, CSV_PATH)} download>Download as CSV</a>
       ),
-      body: (
-        <>
-          <Controls query={data && data.query} {...{ parameters, problem, nowMs }} />
-          {data !== null && (data.target === null
-            ? <Answer {...{ data, parameters }} mayPrice={isAdmin} />
-            : <NoRuns target={data.target} query={data.query} />)}
-        </>
-      ),
+      body: [
+        <Controls query={data && data.query} {...{ parameters, problem, nowMs }} />,
+        data !== null && (data.target === null
+          ? <Answer {...{ data, parameters }} mayPrice={isAdmin} />
+          : <NoRuns target={data.target} query={data.query} />),
+      ],
     });
   visit.onProblem((problem) => viewOf(null, problem));
   const data = await loadSpend(visit, queryIn(c, nowMs));

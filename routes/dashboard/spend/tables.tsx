@@ -141,16 +141,14 @@ const NAME: Column<GroupRow> = {
 };
 
 const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
-  numberColumn("Cost", ({ measures: { cost, unpricedCalls } }) => (
-    <>
-      <Money of={cost} />
-      {unpricedCalls > 0 && (
-        <div>
-          <a href="#unpriced" class="soft">{formatCount(unpricedCalls)} unpriced</a>
-        </div>
-      )}
-    </>
-  )),
+  numberColumn("Cost", ({ measures: { cost, unpricedCalls } }) => [
+    <Money of={cost} />,
+    unpricedCalls > 0 && (
+      <div>
+        <a href="#unpriced" class="soft">{formatCount(unpricedCalls)} unpriced</a>
+      </div>
+    ),
+  ]),
   column(
     "Share",
     { class: "shares" },

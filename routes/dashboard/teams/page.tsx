@@ -197,43 +197,41 @@ function teamView(c: RequestContext, team: Team, submitted: Submitted = {}): Vie
   return {
     title: team.name,
     crumbs: <Crumbs links={[["Teams", TEAMS_PATH]]} />,
-    body: (
-      <>
-        <Done c={c} />
-        {teamDetails(team)}
-        {suspension(c, team, path)}
-        {teamPlan(team)}
-        <form class="narrow" method="post" action={path}>
-          <h2>Change the team</h2>
-          {newTeamFields(texts, problem)}
-          {numberFields(
-            RATES,
-            texts,
-            "Requests a second instead of the plan's",
-            "Both, or neither for the plan's.",
-          )}
-          {numberFields(
-            LIMITS,
-            texts,
-            `Limits of the plan “${TIER_OF_OWN_LIMITS}”`,
-            "Empty is without limit. Other plans have limits of their own.",
-          )}
-          <button type="submit" class="btn main">Save</button>
-        </form>
-        <form class="narrow" method="post" action={`${path}/keys`}>
-          <h2>Create a key for the team</h2>
-          <FormProblem problem={keyProblem} fields={["name", "scopes"]} />
-          {formOf({ key_name: name }, keyProblem).text("key_name", "Name of the key", {
-            of: "name",
-            required: true,
-            maxlength: KEY_NAME_CHARS_MAX,
-            hint: "For a team that lost its last key; it creates its own others.",
-          })}
-          {scopeBoxes(scopes, keyProblem)}
-          <button type="submit" class="btn">Create key</button>
-        </form>
-      </>
-    ),
+    body: [
+      <Done c={c} />,
+      teamDetails(team),
+      suspension(c, team, path),
+      teamPlan(team),
+      <form class="narrow" method="post" action={path}>
+        <h2>Change the team</h2>
+        {newTeamFields(texts, problem)}
+        {numberFields(
+          RATES,
+          texts,
+          "Requests a second instead of the plan's",
+          "Both, or neither for the plan's.",
+        )}
+        {numberFields(
+          LIMITS,
+          texts,
+          `Limits of the plan “${TIER_OF_OWN_LIMITS}”`,
+          "Empty is without limit. Other plans have limits of their own.",
+        )}
+        <button type="submit" class="btn main">Save</button>
+      </form>,
+      <form class="narrow" method="post" action={`${path}/keys`}>
+        <h2>Create a key for the team</h2>
+        <FormProblem problem={keyProblem} fields={["name", "scopes"]} />
+        {formOf({ key_name: name }, keyProblem).text("key_name", "Name of the key", {
+          of: "name",
+          required: true,
+          maxlength: KEY_NAME_CHARS_MAX,
+          hint: "For a team that lost its last key; it creates its own others.",
+        })}
+        {scopeBoxes(scopes, keyProblem)}
+        <button type="submit" class="btn">Create key</button>
+      </form>,
+    ],
   };
 }
 
@@ -269,17 +267,15 @@ const SUSPENSION = "Every call of its keys is refused with 403 until it is resum
 /** Builds the fields that the form for a new team has, too. */
 function newTeamFields(texts: Texts, problem: Problem | null) {
   const { text, choice } = formOf(texts, problem);
-  return (
-    <>
-      <FormProblem problem={problem} fields={["name", "owner_email"]} />
-      {text("name", "Name", { required: true, maxlength: TEAM_NAME_CHARS_MAX })}
-      {choice("tier", "Plan", TIER_NAMES)}
-      {text("owner_email", "Owner's e-mail address", {
-        type: "email",
-        hint: "Notices about the quota are sent there; empty for none.",
-      })}
-    </>
-  );
+  return [
+    <FormProblem problem={problem} fields={["name", "owner_email"]} />,
+    text("name", "Name", { required: true, maxlength: TEAM_NAME_CHARS_MAX }),
+    choice("tier", "Plan", TIER_NAMES),
+    text("owner_email", "Owner's e-mail address", {
+      type: "email",
+      hint: "Notices about the quota are sent there; empty for none.",
+    }),
+  ];
 }
 
 function numberFields(
