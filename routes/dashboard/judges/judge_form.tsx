@@ -104,20 +104,12 @@ async function tryJudge({ deps, team }: Visit, form: FormValues): Promise<Child>
   }
   return [
     <InlineNotice kind="good">
-      {estimate
-        ? (
-          <p>
-            {countedText(callable.length, "call")} for at most{" "}
-            <Money of={sum(runs.map(({ costMax }) => costMax))} />; <Money of={left} />{" "}
-            are left today. Nothing was sent yet.
-          </p>
-        )
-        : (
-          <p>
-            It cost <Money of={sum(runs.map(({ cost }) => cost))} />; <Money of={left} />{" "}
-            are left today. No result is stored on the runs.
-          </p>
-        )}
+      <p>
+        {estimate ? `${countedText(callable.length, "call")} for at most ` : "It cost "}
+        <Money of={sum(runs.map(({ cost, costMax }) => estimate ? costMax : cost))} />;{" "}
+        <Money of={left} /> are left today.{" "}
+        {estimate ? "Nothing was sent yet." : "No result is stored on the runs."}
+      </p>
       {estimate && callable.length > 0 && (
         <TryButton path={trialPathOf(JUDGE_PAGES)} name="paid" value="true">
           Judge them now

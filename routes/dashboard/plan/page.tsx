@@ -32,17 +32,12 @@ const showPlan: PageHandler = async ({ c, deps, team, credentialId, isAdmin }) =
         </p>
       </Section>
     </div>,
-    view.months.length === 0
-      ? (
-        <Section title="Months">
-          <p>Nothing was counted yet.</p>
-        </Section>
-      )
-      : tableSection("Months", {
-        caption: "The last 12 months with any events",
-        columns: columnsFor(view),
-        rows: view.months,
-      }),
+    tableSection("Months", {
+      none: <p>Nothing was counted yet.</p>,
+      caption: "The last 12 months with any events",
+      columns: columnsFor(view),
+      rows: view.months,
+    }),
     noticesOf(view),
   ];
   const aside = isNow ? null : <a class="btn" href={PLAN_PATH}>This month</a>;
