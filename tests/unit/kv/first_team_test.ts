@@ -5,6 +5,7 @@ import { type OpenStore, openUnlocked } from "../../../kv/open.ts";
 import type { Write } from "../../../kv/writer/group.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { ensureFirstTeam, KeyRequired } from "../../../kv/teams/teams.ts";
+import { replaced } from "../../support/fakes/replaced.ts";
 
 const OWN_KEY = `apk_eu_${"ab".repeat(16)}`;
 const OTHER_KEY = `apk_eu_${"cd".repeat(16)}`;
@@ -86,10 +87,7 @@ async function openInStep(path: string, count: number): Promise<readonly OpenSto
       await promise;
       return await store.writer.commit(write);
     };
-    const writer = new Proxy(store.writer, {
-      get: (target, name) => name === "commit" ? commit : Reflect.get(target, name, target),
-    });
-    return { ...store, writer };
+    return { ...store, writer: replaced(store.writer, { commit }) };
   });
 }
 

@@ -17,11 +17,13 @@ import type { KvSet, Write } from "../../../kv/writer/group.ts";
 import { anEvent, aRun, runId } from "../../support/builders/requests.ts";
 import { Instance } from "../../support/harness/instance.ts";
 import { Harness, NOON } from "../../support/harness/harness.ts";
-import { readRun, run } from "../../support/builders/stored_runs.ts";
+import { aCall, readRun, run, TEAM } from "../../support/builders/stored_runs.ts";
 import { DAY_MS, RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { assertClean } from "../../support/oracles/stray_rows.ts";
 import { KvServer } from "../../support/fakes/kv_server.ts";
+import { readHead } from "../../../kv/runs/heads.ts";
+import { MINUTE, MonitorProcess } from "../../support/harness/monitor_process.ts";
 
 /** Time of a deadline after the opening, and of its first handling; milliseconds. */
 const TIMEOUT_MS = 60_000, DUE_MS = 62_000;
@@ -175,4 +177,34 @@ TempStore.test("idle closes: an export has them and the deadlines of open runs",
     assertEquals((await copied.read(team, n))?.parts.closing?.closedBy, "idle");
   }
   await assertClean(copy.store);
+});
+
+MonitorProcess.test("idle race: a run reopened before its close is summarized is closed again", async (here) => {
+  const handler = createIdleHandler(here.store, new KnownAgents(here.store.memory, () => 0));
+  const closeIdle = async (nowMs: number) =>
+    await handler.handle(
+      await here.due(nowMs),
+      { nowMs, absences: [], summarizedToMs: nowMs },
+      new AbortController().signal,
+    );
+  const read = () => readHead({ store: here.store, team: TEAM.id, id: run(1) });
+  const opening = { id: run(1), agent: "a", startedAt: NOON, idleTimeoutSeconds: 60 };
+  await here.runs.open(TEAM, opening, NOON);
+  await here.work();
+  await closeIdle(NOON + MINUTE);
+  assertEquals((await read()).head.parts.closing?.closedBy, "idle");
+  await here.runs.append(TEAM, run(1), [aCall(1)], NOON + MINUTE + 1);
+  await here.work();
+  assertEquals((await read()).summary?.seen.closing, false);
+  assertEquals((await here.due()).map(({ at }) => at), [NOON + 2 * MINUTE + 1]);
+  // A later batch files no further row.
+  await here.runs.append(TEAM, run(1), [aCall(2)], NOON + MINUTE + 2);
+  await here.work();
+  assertEquals((await here.due()).length, 1);
+  await closeIdle(NOON + 3 * MINUTE);
+  await closeIdle(NOON + 3 * MINUTE);
+  await here.work();
+  assertEquals((await read()).summary?.seen.closedBy, "idle");
+  assertEquals(await here.due(), []);
+  assertEquals((await verifyStore(here.store, { pauseMs: 0 })).differences, []);
 });

@@ -10,6 +10,7 @@ import { Memory } from "../../../runtime/memory.ts";
 import { KnownAgents } from "../../../kv/agents/known_agents.ts";
 import { finish, open, TEAM } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
+import { replaced } from "../../support/fakes/replaced.ts";
 
 const TEAM_ID = "team" as TeamId;
 
@@ -68,13 +69,12 @@ TempStore.test("known agents: a process that is never idle refreshes with one ca
 
 TempStore.test("known agents: a call of a known agent reads no agent rows", async (temp) => {
   const read: Deno.KvKey[] = [];
-  const reader = {
-    ...temp.store.reader,
+  const reader = replaced(temp.store.reader, {
     getMany: (keys: Deno.KvKey[]) => {
       read.push(...keys);
       return temp.store.reader.getMany(keys);
     },
-  } as unknown as Deno.Kv;
+  });
   const process = new Process({ ...temp.store, reader });
   await open(process.runs, 1);
   read.length = 0;

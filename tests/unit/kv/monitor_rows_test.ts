@@ -14,6 +14,7 @@ import { HOUR, HOURLY, MINUTE, MonitorProcess } from "../../support/harness/moni
 import { RetentionHarness } from "../../support/harness/retention_harness.ts";
 import { run, TEAM } from "../../support/builders/stored_runs.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
+import { replaced } from "../../support/fakes/replaced.ts";
 
 const DAY = 24 * HOUR;
 
@@ -27,14 +28,13 @@ function monitorSet(monitor: Monitor): KvSet {
 /** Returns a store whose next commit of a monitor fails: the process is killed there. */
 function killedAt(store: Store, when: "before" | "after"): Store {
   const isMonitor = ({ sets = [] }: Write) => sets.some(({ key }) => key[0] === "monitor");
-  const writer = new Proxy(store.writer, {
-    get: (target, name) =>
-      name !== "commit" ? Reflect.get(target, name, target) : async (write: Write) => {
-        if (isMonitor(write) && when === "before") throw new Error("killed");
-        const version = await target.commit(write);
-        if (isMonitor(write)) throw new Error("killed");
-        return version;
-      },
+  const writer = replaced(store.writer, {
+    commit: async (write: Write) => {
+      if (isMonitor(write) && when === "before") throw new Error("killed");
+      const version = await store.writer.commit(write);
+      if (isMonitor(write)) throw new Error("killed");
+      return version;
+    },
   });
   return { ...store, writer };
 }
@@ -241,16 +241,15 @@ MonitorProcess.test("monitor rows: a monitor that is created while its agent is 
   await here.close(1, NOON);
   await here.work();
   let isArchived = false;
-  const writer = new Proxy(here.store.writer, {
-    get: (target, name) =>
-      name !== "commit" ? Reflect.get(target, name, target) : async (write: Write) => {
-        if (!isArchived) {
-          isArchived = true;
-          const patch = { archived: true, name: undefined, notes: undefined };
-          await here.agents.change(TEAM, "a", patch, { by: "key_1", at: NOON });
-        }
-        return await target.commit(write);
-      },
+  const writer = replaced(here.store.writer, {
+    commit: async (write: Write) => {
+      if (!isArchived) {
+        isArchived = true;
+        const patch = { archived: true, name: undefined, notes: undefined };
+        await here.agents.change(TEAM, "a", patch, { by: "key_1", at: NOON });
+      }
+      return await here.store.writer.commit(write);
+    },
   });
   await new MonitorProcess({ ...here.store, writer }).put();
   assertEquals([(await here.read())?.state, await here.due()], ["paused", []]);

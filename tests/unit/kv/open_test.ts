@@ -8,7 +8,7 @@ import {
 import { DatabaseSync } from "node:sqlite";
 import { Memory } from "../../../runtime/memory.ts";
 import { keys, LEDGER_FORMAT, OWN_FORMAT } from "../../../kv/base/keys.ts";
-import { openStore, openUnlocked } from "../../../kv/open.ts";
+import { openStore, openUnlocked, withAccessToken } from "../../../kv/open.ts";
 import { StoreRefused } from "../../../kv/refused.ts";
 import {
   fillStore,
@@ -17,6 +17,8 @@ import {
   TempStore,
   withFolder,
 } from "../../support/harness/temp_store.ts";
+import { asKvClient } from "../../support/fakes/kv_client.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
 
 const KEY = ["value"];
 
@@ -232,3 +234,47 @@ Deno.test("open: a commit log without its ledger is never attached to another le
     });
   }
 });
+
+const NAME = "DENO_KV_ACCESS_TOKEN";
+
+/** Returns the token that the runtime would read. */
+const current = () => Promise.resolve(Deno.env.get(NAME));
+
+Deno.test("access token: it is in the runtime's variable only while the store is opened", async () => {
+  assertEquals(await withAccessToken("secret", current), "secret");
+  assertEquals(await current(), undefined);
+  await assertRejects(() => withAccessToken("secret", () => Promise.reject(new Error("refused"))));
+  assertEquals(await current(), undefined);
+});
+
+Deno.test("access token: without one, the runtime's variable stays as it is", async () => {
+  Deno.env.set(NAME, "own");
+  try {
+    assertEquals(await withAccessToken(null, current), "own");
+    assertEquals(await current(), "own");
+  } finally {
+    Deno.env.delete(NAME);
+  }
+});
+
+const ANSWER_MS_MAX = 200;
+
+for (const hangs of ["all", "calls"] as const) {
+  Deno.test({
+    name: `open: a shared KV that answers ${
+      hangs === "all" ? "nothing" : "no read"
+    } is refused in time`,
+    // A handle waits for its reads, so it stays open.
+    sanitizeOps: false,
+    sanitizeResources: false,
+    async fn() {
+      await using kv = await KvServer.start();
+      kv.knobs.hangs = hangs;
+      await asKvClient(async () => {
+        const opening = openStore(kv.url(), new Memory(), { answerMsMax: ANSWER_MS_MAX });
+        const words = "no answer in 0.2 s: check RUNLEDGER_KV and RUNLEDGER_KV_TOKEN";
+        await assertRejects(() => opening, StoreRefused, words);
+      });
+    },
+  });
+}

@@ -8,11 +8,24 @@ import { BACK_ENDS } from "../../../kv/base/limits.ts";
 import { createRateWriter } from "../../../kv/rate_cards/own_rates.ts";
 import { faultKv } from "../../support/fakes/fault_kv.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { aSpec, cardsOf, inputOf, OTHER, priced, TEAM } from "../../support/builders/rate_cards.ts";
+import {
+  aSpec,
+  cardsOf,
+  inputOf,
+  MODEL,
+  monotonicClockAheadBy,
+  NOTICED_WITHIN_MS,
+  OTHER,
+  priced,
+  TEAM,
+} from "../../support/builders/rate_cards.ts";
 import { storeOver } from "../../support/harness/stores.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import type { RateCardStore } from "../../../kv/rate_cards/rate_cards.ts";
 import { problemOfAsync } from "../../support/oracles/problems.ts";
+import type { Store } from "../../../kv/store.ts";
+import type { Write } from "../../../kv/writer/group.ts";
+import { replaced } from "../../support/fakes/replaced.ts";
 
 TempStore.test("rows of another provider, model or date coexist and are listed in that order", async (temp) => {
   const cards = cardsOf(temp.store);
@@ -129,17 +142,128 @@ TempStore.test("a list whose rows change during the read is read again", async (
   const writing = cardsOf(temp.store);
   await writing.put(TEAM, aSpec({ model: "before" }), "key_1");
   let changes = 2;
-  const reader = new Proxy(temp.store.reader, {
-    get(target, name) {
-      const method = Reflect.get(target, name).bind(target);
-      if (name !== "list") return method;
-      return async function* (...args: unknown[]) {
-        yield* method(...args);
-        // The rows just read are of an outdated version.
-        if (changes-- > 0) await writing.put(TEAM, aSpec({ model: `after ${changes}` }), "key_1");
-      };
+  const reader = replaced(temp.store.reader, {
+    list: async function* (...args: Parameters<Deno.Kv["list"]>) {
+      yield* temp.store.reader.list(...args);
+      // The rows just read are of an outdated version.
+      if (changes-- > 0) await writing.put(TEAM, aSpec({ model: `after ${changes}` }), "key_1");
     },
   });
   const rows = await cardsOf({ ...temp.store, reader }).rows(TEAM);
   assertEquals(rows.map(({ row }) => row.model), ["after 0", "after 1", "before"]);
+});
+
+/** A store that counts reads and can delay one of them. */
+function watched(store: Store) {
+  const seen = { lists: 0 };
+  let blocked: Promise<void> | undefined;
+  const reader = replaced(store.reader, {
+    list: (...args: Parameters<Deno.Kv["list"]>) => {
+      seen.lists++;
+      return store.reader.list(...args);
+    },
+    getMany: async (keys: Deno.KvKey[]) => {
+      const wait = blocked;
+      blocked = undefined;
+      const entries = await store.reader.getMany(keys);
+      await wait;
+      return entries;
+    },
+  });
+  return {
+    store: { ...store, reader },
+    seen,
+    /** The next read returns the current state, but not before it is released. */
+    holdNextRead() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      blocked = promise;
+      return resolve;
+    },
+  };
+}
+
+TempStore.test("a cached card is returned synchronously, as the same object", async (temp) => {
+  const cards = cardsOf(temp.store);
+  await cards.put(TEAM, aSpec(), "key_1");
+  assert(cards.card(TEAM) instanceof Promise);
+  const card = await cards.card(TEAM);
+  assert(cards.card(TEAM) === card);
+});
+
+TempStore.test("teams without own rows share one card", async (temp) => {
+  const cards = cardsOf(temp.store);
+  assert(await cards.card(TEAM) === await cards.card(OTHER));
+  await cards.put(TEAM, aSpec(), "key_1");
+  assert(await cards.card(TEAM) !== await cards.card(OTHER));
+});
+
+TempStore.test("concurrent first loads share one read", async (temp) => {
+  await cardsOf(temp.store).put(TEAM, aSpec(), "key_1");
+  const { store, seen } = watched(temp.store);
+  const cards = cardsOf(store);
+  const all = await Promise.all(Array.from({ length: 20 }, () => cards.card(TEAM)));
+  assertEquals([new Set(all).size, seen.lists], [1, 1]);
+});
+
+TempStore.test("a failed load is not cached: the next one reads again", async (temp) => {
+  await cardsOf(temp.store).put(TEAM, priced(7), "key_1");
+  let broken = true;
+  const reader = replaced(temp.store.reader, {
+    getMany: (keys: Deno.KvKey[]) =>
+      broken ? Promise.reject(new TypeError("disk")) : temp.store.reader.getMany(keys),
+  });
+  const cards = cardsOf({ ...temp.store, reader });
+  await assertRejects(() => inputOf(cards), StorageUnavailable);
+  broken = false;
+  assertEquals(await inputOf(cards), 7);
+});
+
+TempStore.test("a read that races with a change is not cached", async (temp) => {
+  const { store, holdNextRead } = watched(temp.store);
+  const cards = cardsOf(store);
+  const letGo = holdNextRead();
+  const early = cards.card(TEAM);
+  await cards.put(TEAM, priced(7), "key_1");
+  letGo();
+  assertEquals((await early).find(null, MODEL, NOON), null);
+  assertEquals(await inputOf(cards), 7);
+});
+
+TempStore.test("using a card does not extend its time in the cache", async (temp) => {
+  const here = cardsOf(temp.store);
+  assertEquals(await inputOf(here), null);
+  await cardsOf(temp.store).put(TEAM, priced(2), "key_1");
+  for (const ms of [2_500, 5_000, 7_500]) {
+    using _clock = monotonicClockAheadBy(ms);
+    await here.card(TEAM);
+  }
+  using _clock = monotonicClockAheadBy(NOTICED_WITHIN_MS);
+  assertEquals(await inputOf(here), 2);
+});
+
+TempStore.test("an unchanged card is kept after its time without reading its rows", async (temp) => {
+  const { store, seen } = watched(temp.store);
+  const cards = cardsOf(store);
+  await cards.put(TEAM, aSpec(), "key_1");
+  const card = await cards.card(TEAM);
+  const { lists } = seen;
+  using _clock = monotonicClockAheadBy(NOTICED_WITHIN_MS);
+  assert(cards.card(TEAM) instanceof Promise);
+  assert(await cards.card(TEAM) === card);
+  assertEquals(seen.lists, lists);
+  assert(cards.card(TEAM) === card);
+});
+
+TempStore.test("after a put of unknown outcome the card is read again", async (temp) => {
+  const writer = {
+    ...temp.store.writer,
+    async commit(write: Write) {
+      await temp.store.writer.commit(write);
+      throw new StorageUnavailable("the answer was lost");
+    },
+  };
+  const cards = cardsOf({ ...temp.store, writer });
+  assertEquals(await inputOf(cards), null);
+  await assertRejects(() => cards.put(TEAM, priced(3), "key_1"), StorageUnavailable);
+  assertEquals(await inputOf(cards), 3);
 });

@@ -17,6 +17,7 @@ import { TempStore } from "../../support/harness/temp_store.ts";
 import { insertTeam } from "../../support/builders/teams.ts";
 
 import fc from "fast-check";
+import { replaced } from "../../support/fakes/replaced.ts";
 
 const DAYS = ["2026-11-18", "2026-11-19", "2026-11-20", "2026-11-21"] as const;
 const [FIRST, , , LAST] = DAYS;
@@ -52,7 +53,7 @@ function watched(store: Store, onRead: () => Promise<void> = () => Promise.resol
       },
     };
   };
-  const reader = { list } as unknown as Deno.Kv;
+  const reader = replaced(store.reader, { list });
   return { spend: createSpendStore({ ...store, reader }), read };
 }
 

@@ -13,6 +13,7 @@ import { runId } from "../../support/builders/requests.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 import { Scrape } from "../../support/oracles/prometheus.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
+import { replaced } from "../../support/fakes/replaced.ts";
 
 const TEAM = "team" as TeamId;
 
@@ -108,13 +109,10 @@ TempStore.test("commits: each is counted by its outcome, with all its writes", a
 
 TempStore.test("a store that does not answer is reported as down, with the metrics that need no store", async ({ store }) => {
   await store.writer.commit({ team: TEAM, sets: [{ key: ["test"], value: 1 }] });
-  const reader = new Proxy(store.reader, {
-    get: (target, name) =>
-      name === "list"
-        ? () => {
-          throw new TypeError("disk I/O error");
-        }
-        : Reflect.get(target, name).bind(target),
+  const reader = replaced(store.reader, {
+    list: () => {
+      throw new TypeError("disk I/O error");
+    },
   });
   const actual = await scrape({ ...store, reader });
   assertEquals(actual.value("runledger_store_up"), 0);

@@ -15,6 +15,7 @@ import {
 import { SEED } from "../../support/harness/seed.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import fc from "fast-check";
+import { replaced } from "../../support/fakes/replaced.ts";
 
 const teamId = (n: number) => `team-${n}` as TeamId;
 
@@ -37,7 +38,7 @@ function counted(store: Store) {
     counts.keys += read.length;
     return store.reader.getMany(read);
   };
-  return { counts, store: { ...store, reader: { getMany } as unknown as Deno.Kv } };
+  return { counts, store: { ...store, reader: replaced(store.reader, { getMany }) } };
 }
 
 /** Commits changed rows as a team's commit does; false after a conflict. */

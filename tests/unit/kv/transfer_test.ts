@@ -8,7 +8,7 @@ import { StoreRefused } from "../../../kv/refused.ts";
 import type { Store } from "../../../kv/store.ts";
 import { exportLines, TransferFailed } from "../../../kv/transfer/export.ts";
 import { importLines } from "../../../kv/transfer/import.ts";
-import { UNLISTED } from "../../../kv/transfer/export_rows.ts";
+import { fromJson, toJson, UNLISTED } from "../../../kv/transfer/export_rows.ts";
 import { runExport } from "../../../tools/export.ts";
 import { runImport } from "../../../tools/import.ts";
 import { fillWorld, openWorld, readWorld } from "../../support/builders/whole_world.ts";
@@ -18,6 +18,8 @@ import { asKvClient } from "../../support/fakes/kv_client.ts";
 import { KvServer } from "../../support/fakes/kv_server.ts";
 import { inFolder, withFolder } from "../../support/harness/temp_store.ts";
 import { Recorder } from "../../support/harness/tools.ts";
+import fc from "fast-check";
+import { anyText } from "../../support/builders/any_text.ts";
 
 async function run(tool: typeof runExport, ...args: string[]): Promise<Recorder> {
   const io = new Recorder();
@@ -170,3 +172,35 @@ KvServer.test("export: fails if a shared KV changes meanwhile, and on rows that 
 async function* asyncOf(lines: readonly string[]): AsyncGenerator<string> {
   yield* lines;
 }
+
+Deno.test("values as JSON: every value comes back as it was", () => {
+  const part = fc.oneof(
+    anyText(),
+    fc.integer(),
+    fc.double(),
+    fc.boolean(),
+    fc.bigInt(),
+    fc.uint8Array(),
+  );
+  const tagged = fc.constantFrom("$bytes", "$int", "$sum", "$num", "$obj", "$");
+  const value = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      part,
+      fc.constantFrom(null, undefined, NaN, -0, Infinity),
+      fc.array(tie("value"), { maxLength: 4 }),
+      fc.dictionary(fc.oneof(fc.string(), tagged), tie("value"), {
+        maxKeys: 4,
+        noNullPrototype: true,
+      }),
+    ),
+  })).value;
+  fc.assert(
+    fc.property(value, (value) => {
+      assertEquals(fromJson(JSON.parse(JSON.stringify(toJson(value)))), value);
+    }),
+    { numRuns: 40 },
+  );
+  const counter = new Deno.KvU64(2n ** 64n - 1n);
+  assertEquals(fromJson(toJson(counter)), counter);
+});

@@ -5,7 +5,7 @@ import { closeSignals } from "../../../../domain/alerts/signal.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import type { RunSummary } from "../../../../domain/runs/summary.ts";
 import { Random } from "../../../../tools/random.ts";
-import { AlertWorld } from "../../../assurance/sim/alert_decisions.ts";
+import { AlertWorld, playDecisions } from "../../../assurance/sim/alert_decisions.ts";
 import { THREE_FAILURES } from "../../../support/builders/alert_rules.ts";
 import { SEED } from "../../../support/harness/seed.ts";
 
@@ -73,4 +73,8 @@ Deno.test("alerts: a failed crew is one incident in any order of arrival of its 
     const [, counts, runs] = incidentsAfter(new Random(`crew ${seed}`), all);
     assertEquals(counts.reduce((sum, count) => sum + count, 0), runs, `seed ${seed}`);
   }
+});
+
+Deno.test("alerts: what is decided follows from the order of arrival alone", () => {
+  for (let seed = SEED; seed < SEED + 200; seed++) playDecisions(seed);
 });

@@ -7,6 +7,8 @@ import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { keys } from "../../../../kv/base/keys.ts";
 import { getValue } from "../../../../kv/store.ts";
+import { rawOf } from "../../../../domain/core/raw_json.ts";
+import { newSignal, TEAM as OF_TEAM } from "../../../../domain/alerts/signal.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -146,4 +148,78 @@ AlertProcess.test("a commit with too many incidents leaves some to the clock", a
   for (let n = 0; n < 10; n++) await here.evaluate();
   assertEquals(await here.open(), []);
   assertEquals((await here.deliveries()).length, 360);
+});
+
+const ONE_FAILURE = { kind: "run_failed", statuses: ["failed"], consecutive: 1 } as const;
+
+AlertProcess.test("an incident has the error of its run, which is read only if it is long", async (here) => {
+  await here.putRule("failures", { condition: ONE_FAILURE });
+  // The first one is read: a new process does not know of earlier marks.
+  const errors = ["first", "no space left", "no space left ".repeat(100)];
+  const parts = errors.map((_, n) => JSON.stringify(keys.run(TEAM.id, run(n + 1))));
+  const readRuns: number[] = [];
+  const list = here.store.reader.list.bind(here.store.reader);
+  here.store.reader.list = (selector, options) => {
+    const start = JSON.stringify("start" in selector ? selector.start : null);
+    if (parts.includes(start)) readRuns.push(parts.indexOf(start) + 1);
+    return list(selector, options);
+  };
+  for (const [n, error] of errors.entries()) {
+    const [id, at] = [run(n + 1), NOON + n];
+    await here.runs.open(TEAM, { id, agent: `agent-${n}`, startedAt: at }, at);
+    const output = rawOf({ error });
+    await here.runs.finish(TEAM, id, { status: "failed", finishedAt: at, output }, at);
+    await here.work();
+  }
+  const named = (await here.incidents()).map(({ error }) => error);
+  assertEquals(named, errors.map((error) => error.slice(0, 200)));
+  assertEquals(readRuns, [1, 3]);
+});
+
+/** Withdraws the success of run number `n`. */
+async function undo(here: AlertProcess, n: number): Promise<void> {
+  const at = NOON + n;
+  const subject = { ...OF_TEAM, agent: "a" };
+  const signal = newSignal({ kind: "run_failed", key: run(n), at, outcome: "none", subject });
+  await here.change({ signals: [{ ...signal, run: run(n), undoneAt: at }] });
+}
+
+/** Resolves the only open incident by hand. */
+async function resolve(here: AlertProcess): Promise<void> {
+  const [open] = (await here.incidents()).filter(({ state }) => state === "open");
+  const made = { at: here.nowMs, by: "key_1" };
+  const byHand = { id: open?.id ?? "", what: "resolved", note: null, made } as const;
+  await here.change({ signals: [], byHand });
+}
+
+AlertProcess.test("an undone success opens the incident of the failures before it again", async (here) => {
+  await here.putRule("failures", { condition: ONE_FAILURE });
+  await here.closeAll("bg");
+  assertEquals(await here.states(), ["failures =a 1 condition"]);
+  await undo(here, 2);
+  assertEquals(await here.states(), ["failures =a 1 condition", "failures =a 1 open"]);
+});
+
+AlertProcess.test("failures that a user resolved open nothing when a later success is undone", async (here) => {
+  await here.putRule("failures", { condition: ONE_FAILURE });
+  await here.closeAll("b");
+  await resolve(here);
+  await here.closeAll("g", 2);
+  await undo(here, 2);
+  assertEquals(await here.states(), ["failures =a 1 hand"]);
+  await here.closeAll("b", 3);
+  assertEquals(await here.states(), ["failures =a 1 hand", "failures =a 1 open"]);
+});
+
+AlertProcess.test("a group that an undone success makes fire beyond the limit shares the incident of others", async (here) => {
+  await here.putRule("failures", { condition: ONE_FAILURE });
+  await here.closeAll("bg");
+  const state = { failures: { instances: 1_000, firing: 1_000, overflow: null } };
+  await here.updater.commitPlan(TEAM.id, "call", () =>
+    Promise.resolve({
+      result: null,
+      rows: { sets: [{ key: keys.alertState(TEAM.id), value: state }], deletes: [] },
+    }));
+  await undo(here, 2);
+  assertEquals(await here.states(), ["failures =a 1 condition", "failures (other) 1 open"]);
 });

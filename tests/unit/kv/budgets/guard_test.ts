@@ -26,6 +26,7 @@ import { runId } from "../../../support/builders/requests.ts";
 import { insertTeam } from "../../../support/builders/teams.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { TempStore } from "../../../support/harness/temp_store.ts";
+import { replaced } from "../../../support/fakes/replaced.ts";
 
 const DOLLAR = 10n ** 12n;
 const DAY = "2026-11-21";
@@ -57,10 +58,7 @@ async function openGuard(
     await world.beforeRead();
     return await temp.store.reader.getMany(read as never[]);
   };
-  const reader = Object.assign(Object.create(temp.store.reader), {
-    getMany,
-    list: temp.store.reader.list.bind(temp.store.reader),
-  });
+  const reader = replaced(temp.store.reader, { getMany });
   const reads = new Reads(NO_DEADLINES, READS.file);
   // The smallest memory is full the soonest.
   const memory = new Memory(MEMORY_MB.min);

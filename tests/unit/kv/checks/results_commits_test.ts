@@ -21,6 +21,7 @@ import {
   outcomesOf,
   resultsOf,
 } from "../../../support/builders/checks.ts";
+import { replaced } from "../../../support/fakes/replaced.ts";
 
 const DAY = "2026-11-21";
 
@@ -79,17 +80,18 @@ TempStore.test("results: many runs with many results are split into commits, and
   await assertVerified(store);
 });
 
-TempStore.test("results: a team without checks reads and writes nothing for them", async (temp) => {
+/** The same reader, which notes the keys that are read. */
+function noting(kv: Deno.Kv) {
   const read: string[] = [];
-  const reader = new Proxy(temp.store.reader, {
-    get(target, name) {
-      if (name !== "getMany") return Reflect.get(target, name).bind(target);
-      return (wanted: Deno.KvKey[]) => {
-        read.push(...wanted.map((key) => key.join(" ")));
-        return target.getMany(wanted);
-      };
-    },
-  });
+  const getMany = (wanted: Deno.KvKey[]) => {
+    read.push(...wanted.map((key) => key.join(" ")));
+    return kv.getMany(wanted);
+  };
+  return { reader: replaced(kv, { getMany }), read };
+}
+
+TempStore.test("results: a team without checks reads and writes nothing for them", async (temp) => {
+  const { reader, read } = noting(temp.store.reader);
   const process = new AlertProcess({ ...temp.store, reader });
   for (const n of [1, 2, 3]) await process.close(n, n === 2 ? "failed" : "success");
   await process.work();
@@ -101,19 +103,10 @@ TempStore.test("results: a team without checks reads and writes nothing for them
 });
 
 TempStore.test("results: counts of a day are read once, and stay right after another process changed them", async (temp) => {
-  const { kv, reader, limits, deadlines } = handlesOf(temp);
-  const read: string[] = [];
-  const counting = new Proxy(reader, {
-    get(target, name) {
-      if (name !== "getMany") return Reflect.get(target, name).bind(target);
-      return (wanted: Deno.KvKey[]) => {
-        read.push(...wanted.map((key) => key.join(" ")));
-        return target.getMany(wanted);
-      };
-    },
-  });
-  const here = new AlertProcess(storeOver(kv, counting, limits, deadlines));
-  const there = new AlertProcess(storeOver(kv, reader, limits, deadlines));
+  const { reader: kv, limits, deadlines } = temp.store;
+  const { reader, read } = noting(kv);
+  const here = new AlertProcess(storeOver(kv, reader, limits, deadlines));
+  const there = new AlertProcess(storeOver(kv, kv, limits, deadlines));
   await here.put("check", "good", aCheck('status == "success"'));
   const close = async (process: AlertProcess, n: number) => {
     await process.close(n, "success");
@@ -130,11 +123,6 @@ TempStore.test("results: counts of a day are read once, and stay right after ano
   ]);
   await assertVerified(temp.store);
 });
-
-/** Returns what another store over the same file needs. */
-function handlesOf({ store: { reader, limits, deadlines } }: TempStore) {
-  return { kv: reader, reader, limits, deadlines };
-}
 
 KvServer.test("two processes that judge the same runs count each result once", async (server) => {
   const stores: OpenStore[] = [];
