@@ -5,6 +5,7 @@ import type { Budget, BudgetSettings, Pause } from "../../../../domain/budgets/b
 import { BUDGETS, PAUSES } from "../../../../domain/budgets/budget.ts";
 import {
   blockersOf,
+  blockText,
   byBadness,
   daysInUse,
   decisionOf,
@@ -135,6 +136,22 @@ Deno.test("headers are items of RFC 9651 with at most three decimals, never roun
   const paused = { pauses: [pause()], budgets: [judged("10")] };
   assertEquals(headerOf(paused, NOW, null), 'block;rule="gps_stop"');
   assertEquals(decisionOf({ pauses: [], budgets: [] }), "allow");
+});
+
+Deno.test("a ping token sees the spend of its own agent alone", () => {
+  const header = (scope: Budget["settings"]["scope"]) =>
+    headerOf({ pauses: [], budgets: [judged("10", { scope })] }, NOW, "mine");
+  const full = 'block;rule="grl_limit";spent=10;limit=10;age=0';
+  assertEquals([header({ agent: "mine" }), header({ each: "agent" })], [full, full]);
+  assertEquals(
+    [header({}), header({ customer_id: "mine" })],
+    Array(2).fill(full.split(";spent")[0]),
+  );
+  const text = (scope: Budget["settings"]["scope"]) =>
+    blockText({ pauses: [], budgets: [judged("10", { scope })] }, "mine");
+  assertEquals(text({}), "limit A budget of the team is used up");
+  const own = "limit 10 of 10 US dollars are spent this month, until 2026-12-01T00:00:00.000Z";
+  assertEquals(text({ agent: "mine" }), own);
 });
 
 Deno.test("pauses hold until their end, for their label", () => {

@@ -1,9 +1,16 @@
 /** Numbering of a run's changes, and which of them a reader receives. */
 import { assertEquals } from "@std/assert";
 import { numbersAfter, type RunSummary } from "../../../../domain/runs/summary.ts";
-import { eventsOf, type RunChange } from "../../../../domain/feed/changes.ts";
+import {
+  eventsOf,
+  isFollowed,
+  readLiveFilters,
+  type RunChange,
+} from "../../../../domain/feed/changes.ts";
+import { Query } from "../../../../domain/core/query.ts";
 import type { RunId } from "../../../../domain/core/ids.ts";
 import type { RunListRow } from "../../../../domain/runs/list.ts";
+import { unlessRefused } from "../../../../domain/core/errors.ts";
 
 const LISTED = { kind: "run", at: 0, has: [] } as const;
 const SHOWN = {
@@ -77,4 +84,22 @@ Deno.test("events: a reader at a given change receives every later event once", 
   assertEquals(eventsOf(change, 9), []);
   const removed: RunChange = { kind: "deleted", number: 10, run: "r" as RunId, deletedAt: 0 };
   assertEquals(eventsOf(removed, 0), []);
+});
+
+Deno.test("filters: a run matches when every filter matches", () => {
+  const follows = (query: Record<string, string>) => {
+    const text = new URLSearchParams(query).toString();
+    return unlessRefused(
+      () => isFollowed(ROW, readLiveFilters(new Query(text))),
+      ({ field }) => field,
+    );
+  };
+  assertEquals(follows({}), true);
+  assertEquals(follows({ agent: "a", status: "success", kind: "run", feature: "f" }), true);
+  assertEquals(follows({ customer_id: "(unattributed)" }), true);
+  assertEquals(follows({ customer_id: "acme" }), false);
+  assertEquals(follows({ agent: "a", status: "failed" }), false);
+  assertEquals(follows({ kind: "heartbeat" }), false);
+  assertEquals(follows({ kind: "walk" }), "kind");
+  assertEquals(follows({ status: "ok" }), "status");
 });
