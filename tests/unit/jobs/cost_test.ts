@@ -63,17 +63,6 @@ Deno.test("cost: it is retried with doubling backoff, given up after 8 attempts,
   assertEquals(await shop.temp.keysBelow(["failed"]), []);
 });
 
-Deno.test("cost: a revived stage has all its attempts again", async () => {
-  await using shop = await WorkerHarness.open({ wrap: breaking(run(1), () => true) });
-  await finish(shop.runs, 1);
-  shop.start();
-  for (let i = 0; i < RETRIES.run.triesMax; i++) await shop.after(RETRIES.run.firstMs * 2 ** i);
-  assertEquals((await shop.stagesOf(run(1)))[0], "cost dead 8");
-  await revived(shop, 1);
-  await shop.after(0);
-  assertEquals((await shop.stagesOf(run(1)))[0], "cost retrying 1");
-});
-
 Deno.test("cost: new data for a failing run does not shorten its backoff", async () => {
   await using shop = await WorkerHarness.open({ wrap: breaking(run(1), () => true) });
   await finish(shop.runs, 1);

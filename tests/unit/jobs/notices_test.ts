@@ -1,5 +1,4 @@
 /** Quota notices: which are sent, and that each is sent once. */
-import { RETRIES } from "../../../domain/work/work.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { newNotice, type Notice, NOTICE_LEASE_MS } from "../../../domain/teams/quota.ts";
 import { keys } from "../../../kv/base/keys.ts";
@@ -62,19 +61,6 @@ NoticesHarness.test("notices: concurrent loops send one e-mail per notice", asyn
     await Promise.all(loops.map((loop) => b.check(loop)));
   }
   assertEquals(b.subjects, ["100 % of its events for 2026-11", "80 % of its events for 2026-11"]);
-});
-
-NoticesHarness.test("notices: a refused notice is sent exactly once when the mail server accepts it", async (b) => {
-  await b.count(80_000);
-  b.sink.behaviour = "refuse text";
-  await b.check();
-  b.sink.behaviour = "accept";
-  await b.check();
-  assertEquals(b.sink.received.length, 0);
-  b.nowMs += RETRIES.notice.firstMs;
-  await b.check();
-  await b.check();
-  assertEquals([b.sink.received.length, await b.states()], [1, [[80, "sent"]]]);
 });
 
 NoticesHarness.test("notices: a notice that was being sent when its process died becomes unknown; one not yet started is sent", async (b) => {

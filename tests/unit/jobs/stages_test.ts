@@ -5,7 +5,7 @@ import { StorageUnavailable } from "../../../domain/core/errors.ts";
 import type { RunId, ScoreId } from "../../../domain/core/ids.ts";
 import { type RunFailure } from "../../../domain/runs/stages.ts";
 import { keys } from "../../../kv/base/keys.ts";
-import { failedWork, revive } from "../../../kv/runs/run_work.ts";
+import { failedWork } from "../../../kv/runs/run_work.ts";
 import { createScoreStore } from "../../../kv/runs/scores.ts";
 import { aCheck, outcomesOf } from "../../support/builders/checks.ts";
 import {
@@ -36,10 +36,6 @@ async function closeWithTools({ runs }: WorkerHarness, n: number): Promise<void>
 
 async function checksOf(shop: WorkerHarness, n: number): Promise<string | undefined> {
   return (await shop.stagesOf(run(n)))[1];
-}
-
-function revived({ store, nowMs }: WorkerHarness, n: number): Promise<boolean> {
-  return revive(store, { team: TEAM.id, run: run(n) }, nowMs);
 }
 
 /** Lets a worker try until it has given up. */
@@ -188,17 +184,6 @@ Deno.test("checks: a new revision of the cost judges again, also what was given 
   assertEquals(await checksOf(shop, 1), "checks dead 8", "dead work was tried");
   await shop.runs.append(TEAM, run(1), [aCall(3)], NOON);
   await shop.idle();
-  assertEquals(await checksOf(shop, 1), "checks done 1");
-  await noWork(shop);
-});
-
-Deno.test("checks: what was given up is judged when it is retried by hand", async () => {
-  const fault = { isMended: false };
-  await using shop = await openGivenUp(fault);
-  fault.isMended = true;
-  assertEquals(await revived(shop, 1), true);
-  assertEquals(await checksOf(shop, 1), "checks pending 0");
-  await shop.after(0);
   assertEquals(await checksOf(shop, 1), "checks done 1");
   await noWork(shop);
 });

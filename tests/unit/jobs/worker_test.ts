@@ -1,5 +1,4 @@
 /** The worker on real files: priorities, durability and shutdown. */
-import { processingOf } from "../../support/harness/stores.ts";
 import { assert, assertEquals } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import type { TeamId } from "../../../domain/core/ids.ts";
@@ -170,21 +169,6 @@ Deno.test("worker: marks whose removal failed are processed again, and nothing c
   assert(failures < 0);
   assertEquals((await readRun(shop.runs, TEAM, run(1), null, 1))?.summary?.revision, 1);
   assertEquals(await shop.temp.keysBelow(["dirty"]), []);
-});
-
-Deno.test("worker: two workers on one file update every run once", async () => {
-  await using shop = await WorkerHarness.open();
-  const second = shop.another(processingOf(shop.store, shop.now));
-  shop.worker.start();
-  second.start();
-  await Promise.all(Array.from({ length: 200 }, async (_, n) => {
-    await open(shop.runs, n);
-    second.wake();
-    await finish(shop.runs, n);
-  }));
-  await Promise.all([shop.worker.idle(), second.idle()]);
-  await second.stop();
-  assertEquals(await shop.sumsAddUp(), 200);
 });
 
 /** Marks runs that are not stored, in rows of ten, like a busy team. */

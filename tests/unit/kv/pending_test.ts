@@ -123,35 +123,6 @@ TempStore.test("pending: earlier marks are recognized by their version, whatever
   assertEquals(await marks.areOver("job", TEAM.id, moment), true);
 });
 
-TempStore.test("pending: after 5,000 rows of one team another team's run is read soon, and memory is bounded", async (temp) => {
-  const { store } = temp;
-  const rows = Array.from({ length: 5_000 }, (_, n) => ({
-    key: keys.pending("closed", ulid(NOON + n)),
-    value: pendingName(TEAM.id, run(n)),
-  }));
-  for (let at = 0; at < rows.length; at += 500) {
-    await store.writer.commit({ sets: rows.slice(at, at + 500) });
-  }
-  const other = { team: "other" as TeamId, run: run(1) };
-  const queue = queueOf(temp);
-  const late = pendingName(other.team, other.run);
-  await store.writer.commit({ pending: [{ lane: "closed", name: late }] });
-  const seen: string[] = [];
-  let turnOfOther = -1;
-  for (let turn = 0;; turn++) {
-    const batch = await queue.take(200);
-    if (batch.isEmpty) break;
-    assert(batch.runs.length <= 200);
-    for (const { bytes, bytesMax } of store.memory.uses()) assert(bytes <= bytesMax);
-    if (batch.runs.some(({ team }) => team === other.team)) turnOfOther = turn;
-    seen.push(...batch.runs.map(({ team, run }) => pendingName(team, run)));
-    await batch.ack();
-  }
-  assert(turnOfOther >= 0 && turnOfOther <= 5, `turn ${turnOfOther}`);
-  assertEquals([seen.length, new Set(seen).size], [5_001, 5_001]);
-  assertEquals(await temp.keysBelow(["dirty"]), []);
-});
-
 TempStore.test("pending: a row is removed when the last of its runs is done, and not before", async (temp) => {
   const names = ["a", "b"].map((team) => pendingName(team as TeamId, run(1)));
   await temp.store.writer.commit({

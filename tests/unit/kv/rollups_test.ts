@@ -22,10 +22,6 @@ import { anyText } from "../../support/builders/any_text.ts";
 
 const DAY = "2026-11-21";
 
-/** The back end's limits of a key and a value, in bytes. */
-const KEY_BYTES_MAX = 2_048;
-const VALUE_BYTES_MAX = 65_536;
-
 function agent(value: string, day = DAY, runs = 1): RollupRow {
   return { day, group: { kind: "agent", value }, measures: { ...EMPTY_MEASURES, runs } };
 }
@@ -94,42 +90,6 @@ Deno.test("roll-ups: any row is read back as written", () => {
     const row = { day: DAY, group, measures };
     assertEquals(decodeRollup(DAY, encodeRollup(row)), row);
   }));
-});
-
-TempStore.test("roll-ups: rows with the longest labels fit the store and are distinguished", async ({ store }) => {
-  const team = await insertTeam(store, "team");
-  // Four bytes per character in a key, and six in JSON text: the worst case of both.
-  for (const character of ["\u{1F600}", "\u0001", "字"]) {
-    const long = (chars: number, last: string) => character.repeat(chars - 1) + last;
-    const labels = {
-      agent: long(128, "a"),
-      customer: long(256, "a"),
-      feature: long(256, "a"),
-      status: "cancelled" as const,
-    };
-    const rows = ["a", "b"].map((last): RollupRow => ({
-      day: DAY,
-      group: {
-        kind: "model_cell",
-        labels,
-        value: { provider: long(256, "a"), model: long(256, last) },
-      },
-      measures: { ...EMPTY_MEASURES, runs: 1 },
-    }));
-    for (const row of rows) {
-      const bytes = rollupKey(team.id, row).reduce<number>(
-        (sum, part) => sum + new TextEncoder().encode(String(part)).length + 2,
-        0,
-      );
-      assert(bytes < KEY_BYTES_MAX);
-      assert(encodeRollup(row).length < VALUE_BYTES_MAX);
-    }
-    await put(store, team, rows);
-    const read = await rowsOf(store, team, "model_cell");
-    const written = new Set(rows.map(({ group }) => groupName(group)));
-    const result = read.map(({ group }) => groupName(group));
-    assertEquals(result.filter((name) => written.has(name)).length, 2);
-  }
 });
 
 TempStore.test("roll-ups: a name of every length up to the hashed ones has a key the store accepts", async ({ store }) => {

@@ -51,26 +51,6 @@ OldLedger.test("sweep: however many events a run has, few are removed at a time,
   assert(deleted >= 300 && deleted <= 500, `${deleted} rows at once`);
 });
 
-OldLedger.test("sweep: calls to expiring runs lose nothing that was acknowledged", async ({ temp, retention, team }) => {
-  const { runs } = retention;
-  const sweeping = retention.sweep();
-  const stored = new Map<number, number>();
-  // Records, payloads, parts without an opening, and ids that were refused until now.
-  for (const n of [0, 1, 2, 5, 6, 7, 10, 11, 14, 15, 16, 17]) {
-    const outcome = await runs.append(team, run(n), [aCall(5_000 + n)], NOON);
-    if (outcome.kind === "stored") stored.set(n, outcome.accepted);
-  }
-  await sweeping;
-  await retention.work();
-  assertEquals(new Set(stored.values()), new Set([1]));
-  for (const n of stored.keys()) {
-    const read = await readRun(runs, team, run(n), null, 1_000);
-    assert(read?.events.some(({ id }) => id === aCall(5_000 + n).id), `run ${n}`);
-  }
-  await retention.sweep();
-  await assertClean(temp.store);
-});
-
 RetentionHarness.test("sweep: a run that constantly receives events does not keep the sweep from ending", async (archive) => {
   const team = await archive.addTeam("free");
   const { runs, deletions } = archive;

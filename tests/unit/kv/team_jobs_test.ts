@@ -103,14 +103,6 @@ TempStore.test("jobs: a team that constantly creates jobs does not starve anothe
   assert(steps < 20, `${steps} steps before the other team's job was done`);
 });
 
-TempStore.test("jobs: 20 equal requests at once are one job", async (temp) => {
-  const h = new JobsHarness(temp, () => Promise.resolve());
-  const added = await Promise.all(Array.from({ length: 20 }, () => h.add(A, "same")));
-  assertEquals(new Set(added.map((each) => each.job.id)).size, 1);
-  assertEquals(added.filter(({ kind }) => kind === "stored").length, 1);
-  assertEquals((await h.active(A))?.length, 1);
-});
-
 TempStore.test("jobs: one turn takes steps until its time is over, and the last one ends it", async (temp) => {
   let steps = 0;
   const h = new JobsHarness(

@@ -70,14 +70,6 @@ Deno.test("models: an error keeps its status, a plain code, and how long to wait
   }
 });
 
-Deno.test("models: a redirect is not followed", async () => {
-  await using target = new Receiver(answer(200, {}, GOOD));
-  await using receiver = new Receiver(answer(302, { location: target.url }));
-  const outcome = await call(connectionTo(receiver.port), "k");
-  assert(outcome.kind === "refused");
-  assertEquals([outcome.status, target.connections], [302, 0]);
-});
-
 Deno.test("models: a refused connection was not sent", async () => {
   const closed = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   closed.close();

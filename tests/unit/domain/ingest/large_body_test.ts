@@ -4,11 +4,8 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { Losses } from "../../../../domain/core/losses.ts";
 import { parseFinish } from "../../../../domain/ingest/finish.ts";
 import { type LargeShape, parseLarge } from "../../../../domain/ingest/large_body.ts";
-import { parseHeartbeat } from "../../../../domain/ingest/heartbeat.ts";
-import { parseOpen } from "../../../../domain/ingest/open.ts";
 import { parseLargeEvents } from "../../../../domain/ingest/parse_events.ts";
 import {
   BATCH_STRUCTURE_MAX,
@@ -18,8 +15,8 @@ import {
   SCORES_MAX,
   WHOLE_BODY_BYTES_MAX,
 } from "../../../../domain/core/limits.ts";
-import { aFinish, aHeartbeat, anEvent, aRun } from "../../../support/builders/requests.ts";
-import { problemOf, problemOfAsync } from "../../../support/oracles/problems.ts";
+import { aFinish, anEvent } from "../../../support/builders/requests.ts";
+import { problemOfAsync } from "../../../support/oracles/problems.ts";
 
 const encoder = new TextEncoder();
 
@@ -95,16 +92,6 @@ Deno.test("R10: a large batch has a bound on its structure, and a smaller one ha
   assertEquals(await refusal(dense, "events"), null);
 });
 
-Deno.test("R10: a long list is parsed in several steps", async () => {
-  let steps = 0;
-  const text = `{"output":[${"0,".repeat(3 * WHOLE_BODY_BYTES_MAX)}0]}`;
-  await parseLarge(encoder.encode(text), text, "fields", () => {
-    steps++;
-    return Promise.resolve();
-  });
-  assert(steps > 6, `${steps} steps`);
-});
-
 Deno.test("R10: nesting does not use the stack", async () => {
   const depth = 400_000;
   assertEquals(await refusal(`{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`), null);
@@ -128,22 +115,6 @@ Deno.test("R10: each known field is read; of a repeated field the last one count
     feature: {},
     agent: { b: [1] },
   });
-});
-
-Deno.test("R10: a field that is too large or too deep is dropped and reported", async () => {
-  const large = `[${"{},".repeat(EVENT_BYTES_MAX / 3)}{}]`;
-  const deep = "[".repeat(65) + "]".repeat(65);
-  const opened = async (member: string) => {
-    const parsed = parseOpen(await read(withMember(aRun(1), member), "fields"), CONTEXT);
-    return [parsed.losses?.dropped, parsed.losses?.stored.flags];
-  };
-  for (const value of [`{"a":${large}}`, large, deep, `{"a":${deep}}`]) {
-    assertEquals(await opened(`"goal":${value}`), ["goal=1", ["dropped_fields"]]);
-    assertEquals(await opened(`"parent_run_id":${value}`), ["parent_run_id=1", ["dropped_fields"]]);
-  }
-  assertEquals(await opened(`"goal":${large},"goal":"g"`), [undefined, undefined]);
-  const labels = `"metadata":{"a":"${"x".repeat(WHOLE_BODY_BYTES_MAX)}"}`;
-  assertEquals(await opened(labels), ["metadata=1", ["dropped_fields"]]);
 });
 
 Deno.test("R6, R10: of scores that are too large or too deep only the bad ones are lost", async () => {
@@ -170,21 +141,6 @@ Deno.test("R6, R10: of scores that are too large or too deep only the bad ones a
   ]);
   // The last of repeated scores counts.
   assertEquals(await of(`{"a":${deep},"b":1},"scores":{"c":2}`), [[["c", 2]], undefined]);
-});
-
-Deno.test("R1, R10: an empty list stays empty, and no other list becomes empty", async () => {
-  for (const list of ["[]", "[ \n]", `[${" ".repeat(WHOLE_BODY_BYTES_MAX)}]`]) {
-    const members = `"metadata":${list},"output":${list}`;
-    const parsed = parseHeartbeat(
-      await read(withMember(aHeartbeat(1), members), "fields"),
-      CONTEXT,
-      new Losses(),
-    );
-    const { metadata, output } = parsed.request;
-    assertEquals([metadata, output, parsed.losses], [[], "{}", null]);
-  }
-  const wrong = await read(withMember(aRun(1), '"metadata":[ 1]'), "fields");
-  assertEquals(problemOf(() => parseOpen(wrong, CONTEXT))?.field, "metadata");
 });
 
 Deno.test("R10: names of unknown fields are kept for the report, up to a limit", async () => {
@@ -221,17 +177,4 @@ Deno.test("R10: a batch is read as the texts of its events", async () => {
   };
   assertEquals(await codeOf(EVENTS_PER_BATCH_MAX), EVENTS_PER_BATCH_MAX);
   assertEquals(await codeOf(EVENTS_PER_BATCH_MAX + 1), "batch_too_large");
-});
-
-Deno.test("R10: the events of a large batch are parsed one after the other", async () => {
-  const body = await read(
-    `{"events":[${JSON.stringify(anEvent(1))},${JSON.stringify(anEvent(2))}]}`,
-    "events",
-  );
-  let pauses = 0;
-  const { request } = await parseLargeEvents(body, body.events ?? [], () => {
-    pauses++;
-    return Promise.resolve();
-  });
-  assertEquals([request.length, pauses], [2, 2]);
 });

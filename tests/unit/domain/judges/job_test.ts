@@ -1,4 +1,4 @@
-/** Tries of a judge, its account, and 10,000 random days of both. */
+/** Tries of a judge, and its account. */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import {
   accountAt,
@@ -25,12 +25,9 @@ import {
   newJob,
   nextStep,
 } from "../../../../domain/judges/judge_job.ts";
-import { dayOf } from "../../../../domain/core/time.ts";
 import { picodollars } from "../../../../domain/pricing/money.ts";
 import type { RateRow } from "../../../../domain/pricing/rates.ts";
-import { Random } from "../../../../tools/random.ts";
 import { rateRow } from "../../../support/builders/cards.ts";
-import { SEED } from "../../../support/harness/seed.ts";
 
 const START = Date.UTC(2026, 10, 28, 12);
 const ROW = rateRow("m", 1_000_000, 2_000_000);
@@ -279,121 +276,4 @@ Deno.test("once: a text that changes between tries gets its own entry in the led
   const free = new Play();
   free.call(UNSENT);
   assertEquals(free.step(newJob({ ...TEXT, digest: "d2" }, subject(2))).kind, "call");
-});
-
-/** A scripted server: it bills what it did, whatever became of the answer. */
-class Billing {
-  /** Picodollars by UTC day. */
-  readonly bills = new Map<string, bigint>();
-  readonly done = new Map<string, number>();
-
-  bill(day: string, amount: bigint): void {
-    this.bills.set(day, (this.bills.get(day) ?? 0n) + amount);
-  }
-}
-
-/**
- * Plays days of runs that one judge judges: with time-outs, lost answers, refusals and processes that
- * end between any two commits. The state is what commits stored; nothing else survives.
- */
-function playDays(seed: string, days: number): void {
-  const random = new Random(seed);
-  const billing = new Billing();
-  const ledger = new Map<string, bigint>();
-  let account = EMPTY_ACCOUNT;
-  let caps = 0;
-  for (let day = 0; day < days; day++) {
-    const dayMs = START + day * 86_400_000;
-    const dailyUsd = random.pick([0.001, 0.01, 0.05]);
-    const cap = picodollars(dailyUsd);
-    const queue: { at: number; run: number; job: JudgeJob | null }[] = [];
-    for (let run = random.int(0, 12); run > 0; run--) {
-      queue.push({ at: dayMs + random.int(0, 3_600_000), run, job: null });
-    }
-    for (let turns = 0; queue.length > 0; turns++) {
-      assert(turns < 2_000, "jobs end");
-      queue.sort((a, b) => a.at - b.at);
-      const work = queue.shift();
-      if (work === undefined) break;
-      const nowMs = work.at;
-      const digest = `day ${day} run ${work.run}`;
-      const fresh = newJob({ ...TEXT, digest }, subject(1));
-      const step = nextStep(work.job, fresh, account, nowMs);
-      if (step.kind === "kept") continue;
-      if (step.kind === "wait") {
-        queue.push({ ...work, at: step.until });
-        continue;
-      }
-      if (step.kind === "tell") {
-        const { job } = step;
-        // A crash after the entry repeats it under the same name.
-        const name = ledgerName("t", `${day} ${work.run}`, "s", job);
-        if (job.cost > 0n) ledger.set(name, job.cost);
-        const isTold = !random.chance(0.2);
-        queue.push({ ...work, job: { ...job, isTold }, at: nowMs + 1 });
-        continue;
-      }
-      if (step.kind === "lost") {
-        const { job, claim: { hold: { name } } } = step;
-        const after = afterCall({ job, account }, name, LOST, null, nowMs);
-        assert(after !== null);
-        account = after.account;
-        queue.push({ ...work, job: after.job, at: after.nextAt });
-        continue;
-      }
-      const bytes = random.int(1, 3_000), outputMax = random.int(16, 400);
-      const amount = worstCase(ROW, bytes, outputMax);
-      const name = `${day} ${work.run} ${turns}`;
-      const claimed = claimTry({ job: step.job, account }, { name, amount }, dailyUsd, nowMs);
-      account = claimed.account;
-      if (claimed.job.claim === null) {
-        if (claimed.job.end?.state === "skipped") caps++;
-        queue.push({ ...work, job: claimed.job, at: claimed.nextAt });
-        continue;
-      }
-      assert(account.spent + heldAmount(account) <= cap, "held and spent never pass the cap");
-      const heldOn = claimed.job.claim.hold.day;
-      const tokens = random.int(0, bytes + 1_000);
-      const bill = BigInt(tokens) * BigInt(ROW.rates.input);
-      const outcome = random.int(0, 9);
-      if (outcome > 2) billing.bill(heldOn, bill);
-      const outcomes: Readonly<Record<number, CallOutcome>> = {
-        0: UNSENT,
-        1: refused(random.pick([429, 500, 401, 400]), null, random.int(0, 120_000)),
-        // Nothing was sent, and the process ended.
-        2: LOST,
-        // It was billed, and the answer was lost.
-        3: LOST,
-        4: answered(GOOD, null),
-        5: answered("bad_json", tokens),
-      };
-      const isJudged = outcome > 5 || outcome === 4;
-      const isCrash = random.chance(0.15);
-      if (isCrash || outcome === 2) {
-        queue.push({ ...work, job: claimed.job, at: nowMs + HOLD_MS });
-        continue;
-      }
-      if (isJudged) billing.done.set(digest, (billing.done.get(digest) ?? 0) + 1);
-      const endMs = nowMs + random.int(1, 60_000);
-      const result = outcomes[outcome] ?? answered(GOOD, tokens);
-      // Other jobs have commits during the call; here they do not change its claim.
-      const after = afterCall({ job: claimed.job, account }, name, result, ROW, endMs);
-      assert(after !== null);
-      account = after.account;
-      queue.push({ ...work, job: after.job, at: Math.max(after.nextAt, endMs) });
-    }
-    for (const [on, bill] of billing.bills) {
-      // A retry after midnight is held by the cap of its own day, which may be the next one's.
-      if (on === dayOf(dayMs)) assert(bill <= cap, `${seed}: ${bill} billed on ${on}, cap ${cap}`);
-    }
-    assertEquals(account.holds, [], "each hold has ended");
-  }
-  for (const [digest, times] of billing.done) assertEquals(times, 1, digest);
-  const total = (amounts: Iterable<bigint>) => Iterator.from(amounts).reduce((a, b) => a + b, 0n);
-  assert(total(ledger.values()) >= total(billing.bills.values()), "the ledger has all bills");
-  assert(caps > 0, "days reach their caps");
-}
-
-Deno.test("10,000 random days: no bill passes its cap, and the ledger has all of them", () => {
-  for (let part = 0; part < 100; part++) playDays(`judges ${SEED} ${part}`, 100);
 });

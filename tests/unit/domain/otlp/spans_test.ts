@@ -1,7 +1,6 @@
 /** Facts of single spans: kind, usage, failure, labels, and the events that they become. */
 import { assert, assertEquals } from "@std/assert";
 import type { JsonFields } from "../../../../domain/core/body.ts";
-import type { RunId } from "../../../../domain/core/ids.ts";
 import { EVENT_BYTES_MAX } from "../../../../domain/core/limits.ts";
 import { complete } from "../../../../domain/core/steps.ts";
 import { mapSpans } from "../../../../domain/otlp/map.ts";
@@ -248,15 +247,6 @@ Deno.test("the agent of the request wins over names of spans, and a label over i
   assertEquals(agentOf({ attributes: CALL, resource: {} }, null), "unknown_service");
 });
 
-Deno.test("attached spans add events to the run that they name, and nothing else", () => {
-  const run = "run_eu_0af7651916cd43dd8448eb211c80319c";
-  const resource = { "runledger.run_id": run, "service.name": "job" };
-  const runs = runsOf([makeSpan({ attributes: CALL, resource })]);
-  assertEquals(runs.map(({ run, facts }) => ({ run, facts })), [
-    { run: run as RunId, facts: { scopes: ["made"] } },
-  ]);
-});
-
 Deno.test("an agent inside a web request closes its run, if the request has both", () => {
   const traceId = "0af7651916cd43dd8448eb211c80319c";
   const web = makeSpan({ traceId, spanId: "1".repeat(16), name: "POST /ask" });
@@ -271,14 +261,6 @@ Deno.test("an agent inside a web request closes its run, if the request has both
   assertEquals(isClosed([web, { ...agent, isParentRemote: true }]), false);
   assertEquals(isClosed([{ ...web, parentId: "2".repeat(16) }, agent]), false);
   assertEquals(isClosed([web, { ...agent, endMs: web.endMs + 1 }]), false);
-});
-
-Deno.test("539 spans that are no AI work make no run", () => {
-  const spans = Array.from({ length: 539 }, () => makeSpan({ name: "GET" }));
-  const { runs, dropped } = complete(
-    mapSpans(spans, { region: "eu", agent: null, keepsContent: true }),
-  );
-  assertEquals([runs, dropped], [[], 539]);
 });
 
 Deno.test("without content, no prompt, answer or message of any export is kept", async () => {

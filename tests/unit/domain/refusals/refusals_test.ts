@@ -16,22 +16,6 @@ function pendingOf(refusals: readonly Partial<Refusal>[]) {
   return pending.of(TEAM)!;
 }
 
-Deno.test("R13: calls are counted by UTC day and code", () => {
-  const midnight = NOON + DAY_MS / 2;
-  const pending = pendingOf([
-    { at: NOON },
-    { at: midnight - 1, field: "agent" },
-    { at: midnight },
-    { at: midnight, code: "id_conflict" },
-    { at: midnight, code: "id_conflict" },
-  ]);
-  assertEquals(addRefusals(NO_REFUSALS, pending, midnight).counts, [
-    { day: "2026-11-22", code: "id_conflict", count: 2 },
-    { day: "2026-11-22", code: "invalid_field", count: 1 },
-    { day: "2026-11-21", code: "invalid_field", count: 2 },
-  ]);
-});
-
 Deno.test("R13: a sum omits what is older than 7 days, and keeps the latest 100 calls", () => {
   const older = pendingOf([7, 6, 1].map((days) => ({ at: NOON - days * DAY_MS })));
   const newer = pendingOf(
@@ -80,10 +64,4 @@ Deno.test("R13: all teams together stay within the byte limit; the largest loses
   assert(pending.all().length > 5, String(pending.all().length));
   for (const [team] of pending.all()) pending.take(team);
   assertEquals(pending.bytes, 0);
-});
-
-Deno.test("R13: a day's counts go with the days, although nothing is written", () => {
-  const pending = new PendingRefusals(1e9, () => "t");
-  for (let day = 0; day < 50; day++) pending.note(TEAM, aRefusal({ at: NOON + day * DAY_MS }));
-  assertEquals(pending.of(TEAM)?.counts.length, REFUSAL_LIMITS.days);
 });

@@ -1,5 +1,4 @@
 import { assert, assertEquals } from "@std/assert";
-import fc from "fast-check";
 import { type Tier, TIER_NAMES, TIERS } from "../../../../domain/teams/plans.ts";
 import {
   cutoffOf,
@@ -7,6 +6,7 @@ import {
   dueOf,
   expiryEntryOf,
   hasPayload,
+  nightOf,
   ORPHAN_DAYS,
   payloadState,
   RETENTION_CLASSES,
@@ -84,39 +84,6 @@ Deno.test("expiry entry: by the oldest payload, then by the latest part; runs wi
   for (const [given, ledger, retentionClass, since] of cases) {
     assertEquals(expiryEntryOf(given, ledger), { retentionClass, since });
   }
-});
-
-const age = fc.integer({ min: 0, max: 500 * DAY_MS }).map((ms) => NOW - ms);
-const someParts = fc.record({
-  opening: fc.option(fc.record({ receivedAt: age, goal: fc.constantFrom("g", undefined) })),
-  closing: fc.option(fc.record({ receivedAt: age, note: fc.constantFrom("n", undefined) })),
-  batches: fc.array(age, { maxLength: 3 }),
-});
-
-Deno.test("due: a part expires once it is past its cutoff, the record once nothing is younger", () => {
-  fc.assert(fc.property(fc.constantFrom(...TIER_NAMES), someParts, (tier, some) => {
-    const input = runParts(some.opening, some.closing);
-    const { opening, closing } = input;
-    const arrivals = [opening, closing].flatMap((part) => part ?? []);
-    const all = [...arrivals.map(({ receivedAt }) => receivedAt), ...some.batches];
-    fc.pre(all.length > 0);
-    const ledger = some.batches.length === 0
-      ? NO_EVENTS
-      : { oldestAt: Math.min(...some.batches), latestAt: Math.max(...some.batches) };
-    const payloads = [
-      ...arrivals.filter(hasPayload).map(({ receivedAt }) => receivedAt),
-      ...some.batches,
-    ];
-    const isOld = (at: number, days: number) => at < NOW - days * DAY_MS;
-    const { payloadDays, recordDays } = TIERS[tier];
-    const [payloadKept, recordKept] = opening === null ? [7, 7] : [payloadDays, recordDays];
-    const expected = all.every((at) => isOld(at, recordKept))
-      ? "record"
-      : payloads.some((at) => isOld(at, payloadKept))
-      ? "payload"
-      : null;
-    assertEquals(dueOf(input, ledger, TIERS[tier], NOW), expected);
-  }));
 });
 
 Deno.test("due: data is kept at the exact millisecond of its cutoff and expires one millisecond later", () => {
@@ -201,4 +168,19 @@ Deno.test("payload state: complete until something is removed, removed once noth
   assertEquals(state(full, null, 2), "partly_removed");
   assertEquals(state({}, null, 2, 5), "partly_removed");
   assertEquals(state({}, null, 2), "removed");
+});
+
+Deno.test("decision 40: a night begins at 02:00 UTC, across month ends, leap days and years", () => {
+  const nights: readonly [string, string][] = [
+    ["2026-11-21T02:00:00.000Z", "2026-11-21"],
+    ["2026-11-21T01:59:59.999Z", "2026-11-20"],
+    ["2026-11-21T23:59:59.999Z", "2026-11-21"],
+    ["2026-11-22T00:00:00.000Z", "2026-11-21"],
+    ["2026-12-01T01:00:00.000Z", "2026-11-30"],
+    ["2027-01-01T01:59:59.999Z", "2026-12-31"],
+    ["2027-01-01T02:00:00.000Z", "2027-01-01"],
+    ["2028-03-01T00:30:00.000Z", "2028-02-29"],
+    ["2027-03-01T00:30:00.000Z", "2027-02-28"],
+  ];
+  for (const [instant, night] of nights) assertEquals(nightOf(Date.parse(instant)), night, instant);
 });

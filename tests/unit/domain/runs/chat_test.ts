@@ -21,94 +21,83 @@ function outline({ input, output }: Chat): string[] {
   return [...input.map(line("")), ...output.map(line("> "))];
 }
 
-Deno.test("chat: OpenAI completions, with the tool result beside its call", () => {
-  const chat = chatOf({
-    messages: [
-      { role: "developer", content: "Be brief." },
-      {
-        role: "user",
-        content: [{ type: "text", text: "Hi" }, { type: "image_url", image_url: {} }],
-      },
-      {
+/** Requests and answers in the forms of providers, each with its outline. */
+const FORMS: Record<string, readonly [data: Record<string, unknown>, outline: readonly string[]]> =
+  {
+    "OpenAI completions, with the tool result beside its call": [{
+      messages: [
+        { role: "developer", content: "Be brief." },
+        {
+          role: "user",
+          content: [{ type: "text", text: "Hi" }, { type: "image_url", image_url: {} }],
+        },
+        {
+          role: "assistant",
+          content: null,
+          tool_calls: [{ id: "c1", function: { name: "find", arguments: '{"q":"x"}' } }],
+        },
+        { role: "tool", tool_call_id: "c1", content: "found" },
+      ],
+      choices: [{ index: 0, message: { role: "assistant", content: "Done" } }],
+    }, [
+      "system: Be brief.",
+      "user: Hi | image_url, not shown",
+      'assistant: find({"q":"x"}) = "found"',
+      "> assistant: Done",
+    ]],
+    "OpenAI responses": [{
+      instructions: "Be brief.",
+      input: [
+        { role: "user", content: "Hi" },
+        { type: "function_call", call_id: "c1", name: "find", arguments: "{}" },
+        { type: "function_call_output", call_id: "c1", output: "found" },
+      ],
+      output: [{
+        type: "message",
         role: "assistant",
-        content: null,
-        tool_calls: [{ id: "c1", function: { name: "find", arguments: '{"q":"x"}' } }],
-      },
-      { role: "tool", tool_call_id: "c1", content: "found" },
-    ],
-    choices: [{ index: 0, message: { role: "assistant", content: "Done" } }],
-  });
-  assertEquals(outline(chat), [
-    "system: Be brief.",
-    "user: Hi | image_url, not shown",
-    'assistant: find({"q":"x"}) = "found"',
-    "> assistant: Done",
-  ]);
-});
+        content: [{ type: "output_text", text: "Ok" }],
+      }],
+    }, ["system: Be brief.", "user: Hi", 'assistant: find({}) = "found"', "> assistant: Ok"]],
+    "Anthropic messages": [{
+      system: [{ type: "text", text: "Be brief." }],
+      messages: [
+        { role: "user", content: "Hi" },
+        {
+          role: "assistant",
+          content: [{ type: "tool_use", id: "t1", name: "find", input: { q: 1 } }],
+        },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: "found" }] },
+      ],
+      content: [{ type: "thinking", thinking: "hm" }, { type: "text", text: "Done" }],
+    }, [
+      "system: Be brief.",
+      "user: Hi",
+      'assistant: find({"q":1}) = "found"',
+      "> assistant: hm | Done",
+    ]],
+    "Gemini contents": [{
+      systemInstruction: { parts: [{ text: "Be brief." }] },
+      contents: [{ role: "user", parts: [{ text: "Hi" }] }],
+      candidates: [{
+        content: { role: "model", parts: [{ functionCall: { name: "f", args: {} } }] },
+      }],
+    }, ["system: Be brief.", "user: Hi", "> assistant: f({})"]],
+    "plain texts": [{ prompt: "Hi", text: "Done" }, ["user: Hi", "> assistant: Done"]],
+    "a request with its response": [{
+      request: { messages: [{ role: "user", content: "Hi" }] },
+      response: { choices: [{ message: { role: "assistant", content: "Done" } }] },
+    }, ["user: Hi", "> assistant: Done"]],
+    "no message": [{ model: "m" }, []],
+    "one pair of a role and a text": [{ input: { messages: [["human", "Hi"]] } }, ["user: Hi"]],
+    "pairs of a role and a text": [{ input: { messages: [["human", "Hi"], ["ai", "Yes?"]] } }, [
+      "user: Hi",
+      "assistant: Yes?",
+    ]],
+  };
 
-Deno.test("chat: OpenAI responses", () => {
-  const chat = chatOf({
-    instructions: "Be brief.",
-    input: [
-      { role: "user", content: "Hi" },
-      { type: "function_call", call_id: "c1", name: "find", arguments: "{}" },
-      { type: "function_call_output", call_id: "c1", output: "found" },
-    ],
-    output: [{
-      type: "message",
-      role: "assistant",
-      content: [{ type: "output_text", text: "Ok" }],
-    }],
-  });
-  assertEquals(outline(chat), [
-    "system: Be brief.",
-    "user: Hi",
-    'assistant: find({}) = "found"',
-    "> assistant: Ok",
-  ]);
-});
-
-Deno.test("chat: Anthropic messages", () => {
-  const chat = chatOf({
-    system: [{ type: "text", text: "Be brief." }],
-    messages: [
-      { role: "user", content: "Hi" },
-      {
-        role: "assistant",
-        content: [{ type: "tool_use", id: "t1", name: "find", input: { q: 1 } }],
-      },
-      { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: "found" }] },
-    ],
-    content: [{ type: "thinking", thinking: "hm" }, { type: "text", text: "Done" }],
-  });
-  assertEquals(outline(chat), [
-    "system: Be brief.",
-    "user: Hi",
-    'assistant: find({"q":1}) = "found"',
-    "> assistant: hm | Done",
-  ]);
-});
-
-Deno.test("chat: Gemini contents", () => {
-  const chat = chatOf({
-    systemInstruction: { parts: [{ text: "Be brief." }] },
-    contents: [{ role: "user", parts: [{ text: "Hi" }] }],
-    candidates: [{
-      content: { role: "model", parts: [{ functionCall: { name: "f", args: {} } }] },
-    }],
-  });
-  assertEquals(outline(chat), ["system: Be brief.", "user: Hi", "> assistant: f({})"]);
-});
-
-Deno.test("chat: plain texts, and a request with its response", () => {
-  assertEquals(outline(chatOf({ prompt: "Hi", text: "Done" })), ["user: Hi", "> assistant: Done"]);
-  const nested = chatOf({
-    request: { messages: [{ role: "user", content: "Hi" }] },
-    response: { choices: [{ message: { role: "assistant", content: "Done" } }] },
-  });
-  assertEquals(outline(nested), ["user: Hi", "> assistant: Done"]);
-  assertEquals(outline(chatOf({ model: "m" })), []);
-});
+for (const [form, [data, expected]] of Object.entries(FORMS)) {
+  Deno.test(`chat: ${form}`, () => assertEquals(outline(chatOf(data)), expected));
+}
 
 const ASKED = "user: weather in Paris?";
 const CALLED = '> assistant: get_weather({"city":"Paris"})';
@@ -183,15 +172,6 @@ Deno.test("chat: results of tools as OpenTelemetry, LangChain and the AI SDK sen
     { role: "tool", content: [{ type: "tool-result", toolCallId: "c1", output: "done" }] },
   ];
   for (const input of [otel, langChain, vercel]) assertEquals(outline(chatOf({ input })), expected);
-});
-
-Deno.test("chat: messages as pairs of a role and a text, one or several", () => {
-  const pairs = [["human", "Hi"], ["ai", "Yes?"]];
-  for (const count of [1, 2]) {
-    const messages = pairs.slice(0, count);
-    const expected = ["user: Hi", "assistant: Yes?"].slice(0, count);
-    assertEquals(outline(chatOf({ input: { messages } })), expected);
-  }
 });
 
 Deno.test("chat: any JSON is read without an error", () => {

@@ -3,7 +3,6 @@ import type { RunId } from "../../../../domain/core/ids.ts";
 import { isSearch } from "../../../../domain/runs/list_filter.ts";
 import { parseRunsQuery, type RunsCursor } from "../../../../domain/runs/list_query.ts";
 import { runId } from "../../../support/builders/requests.ts";
-import { problemOf } from "../../../support/oracles/problems.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const DAY_MS = 86_400_000;
@@ -58,22 +57,6 @@ Deno.test("runs query: costs are exact to the picodollar, and 0 does not filter"
   assertEquals(valueOf("min_cost_usd=0.1").query.minCost, 100_000_000_000n);
   assertEquals(valueOf("min_cost_usd=0.000000000001").query.minCost, 1n);
   assertEquals(valueOf("min_cost_usd=0.00").query, { from: null, to: null });
-});
-
-Deno.test("runs query: the first invalid parameter is named", () => {
-  const fieldOf = (text: string) => {
-    const problem = problemOf(() => valueOf(text));
-    return problem && [problem.code, problem.field];
-  };
-  const fields = "status kind has min_cost_usd from to limit cursor".split(" ");
-  for (const field of fields) {
-    assertEquals(fieldOf(`${field}=~`), ["invalid_field", field]);
-    assertEquals(fieldOf(`${field}=`), null, "an empty value is as absent");
-  }
-  assertEquals(fieldOf("q=%20"), ["invalid_field", "q"]);
-  assertEquals(fieldOf("provider=p"), ["invalid_field", "provider"]);
-  assertEquals(fieldOf("from=2026-02-01&to=2026-01-31"), ["invalid_field", "from"]);
-  assertEquals(fieldOf("kind=~&status=~"), ["invalid_field", "status"]);
 });
 
 Deno.test("runs query: several values, their opposite, and filters that no index answers", () => {

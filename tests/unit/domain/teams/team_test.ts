@@ -14,8 +14,6 @@ import { unlessRefused } from "../../../../domain/core/errors.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const TEAM: Team = { id: "0".repeat(26) as TeamId, name: "Acme", tier: "team" };
-const NOTHING: TeamChange = { name: undefined, tier: undefined, suspended: undefined };
-
 const limits = fc.record({
   events_per_month: fc.option(fc.integer({ min: 1 }), { nil: undefined }),
   metadata_keys_max: fc.option(fc.integer({ min: 1 }), { nil: undefined }),
@@ -41,15 +39,6 @@ function after(changes: readonly TeamChange[]): Team {
   );
 }
 
-Deno.test("a change keeps unnamed fields, and applying it twice is the same as once", () => {
-  fc.assert(fc.property(fc.array(anyChange, { maxLength: 5 }), anyChange, (before, change) => {
-    const team = after(before);
-    assertEquals(changedTeam(team, NOTHING, NOW + 99), team);
-    const once = unlessRefused(() => changedTeam(team, change, NOW + 100), () => null);
-    if (once !== null) assertEquals(changedTeam(once, change, NOW + 101), once);
-  }));
-});
-
 Deno.test("decision 40: only enterprise has its own limits, and payload never outlives its record", () => {
   fc.assert(fc.property(fc.array(anyChange, { maxLength: 6 }), (changes) => {
     const team = after(changes);
@@ -58,13 +47,6 @@ Deno.test("decision 40: only enterprise has its own limits, and payload never ou
     if (team.limits?.payloadDays !== undefined) assert(payloadDays <= recordDays);
     if (team.tier !== "enterprise") assertEquals(planOfTeam(team), TIERS[team.tier]);
   }));
-});
-
-Deno.test("a team's own limits override the plan's one by one", () => {
-  assertEquals(planOfTeam({ tier: "enterprise", limits: { agentsMax: 7 } }), {
-    ...TIERS.enterprise,
-    agentsMax: 7,
-  });
 });
 
 Deno.test("the difference of two states names exactly the changes", () => {

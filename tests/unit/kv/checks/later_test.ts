@@ -14,11 +14,23 @@ import { aScore, aTool } from "../../../support/builders/judged_events.ts";
 import { AlertProcess } from "../../../support/harness/alert_process.ts";
 import { NOON } from "../../../support/harness/harness.ts";
 import { DAY_MS } from "../../../support/harness/retention_harness.ts";
+import type { Work } from "../../../../domain/work/work.ts";
 import { TempStore } from "../../../support/harness/temp_store.ts";
+import { replaced } from "../../../support/fakes/replaced.ts";
 
 const NO_LOOP = "longest_repeat.times < 3";
 const DONE = ["done", "done", "skipped", "skipped"];
 const PENDING = ["done", "pending", "skipped", "skipped"];
+
+/** Closes run 1 with events; returns its work, after a check of loops applied to it. */
+async function awaiting(process: AlertProcess, ...numbers: readonly number[]): Promise<Work> {
+  await process.put("check", "loop", aCheck(NO_LOOP));
+  await process.closeWith(1, same(...numbers));
+  await process.work();
+  const [task] = await process.dueRuns();
+  assert(task !== undefined);
+  return task;
+}
 
 /** Returns tool calls with the same input. */
 const same = (...numbers: readonly number[]) => numbers.map((n) => aTool(n, "look"));
@@ -61,11 +73,7 @@ AlertProcess.test("later: an added score is judged if a check names scores", asy
 
 TempStore.test("later: without the payload a check of events is skipped, and the run stays as it is", async ({ store }) => {
   const process = new AlertProcess(store);
-  await process.put("check", "loop", aCheck(NO_LOOP));
-  await process.closeWith(1, same(1, 2, 3));
-  await process.work();
-  const [task] = await process.dueRuns();
-  assert(task !== undefined);
+  const task = await awaiting(process, 1, 2, 3);
   const atMs = NOON + 95 * DAY_MS;
   await createSweepStore(store, process.updater).step(TEAM, "payload", atMs, null, false);
   await process.complete(task);
@@ -87,11 +95,7 @@ async function racing(
       await of.change(team, ids, plan);
     },
   }));
-  await process.put("check", "loop", aCheck(NO_LOOP));
-  await process.closeWith(1, same(1, 2));
-  await process.work();
-  const [task] = await process.dueRuns();
-  assert(task !== undefined);
+  const task = await awaiting(process, 1, 2);
   await process.complete(task);
   assertEquals(await process.statesOf(1), DONE);
   await assertVerified(temp.store);
@@ -117,11 +121,7 @@ TempStore.test("later: no text of a payload that was removed meanwhile is stored
 });
 
 AlertProcess.test("later: a late event that is not summarized yet leaves the judgement to its projection", async (process) => {
-  await process.put("check", "loop", aCheck(NO_LOOP));
-  await process.closeWith(1, same(1, 2));
-  await process.work();
-  const [task] = await process.dueRuns();
-  assert(task !== undefined);
+  const task = await awaiting(process, 1, 2);
   await process.runs.append(TEAM, run(1), same(3), NOON + 5);
   await process.complete(task);
   assertEquals(await outcomesOf(process.store, 1), []);
@@ -150,11 +150,7 @@ AlertProcess.test("later: a run that began again while it was judged is judged a
 
 TempStore.test("later: it may run twice, in two instances at once, and for runs that are gone", async (temp) => {
   const [process, other] = [new AlertProcess(temp.store), new AlertProcess(temp.store)];
-  await process.put("check", "loop", aCheck(NO_LOOP));
-  await process.closeWith(1, same(1, 2, 3));
-  await process.work();
-  const [task] = await process.dueRuns();
-  assert(task !== undefined);
+  const task = await awaiting(process, 1, 2, 3);
   await Promise.all([process.judge(task), other.judge(task), process.judge(task)]);
   await process.complete(task);
   await other.complete(task);
@@ -181,21 +177,14 @@ AlertProcess.test("later: without checks that apply any more, the results go", a
 
 TempStore.test("later: a failing read rejects, and stores nothing", async ({ store }) => {
   let fails = false;
-  const reader = new Proxy(store.reader, {
-    get(target, name) {
-      if (name !== "getMany") return Reflect.get(target, name).bind(target);
-      return (wanted: Deno.KvKey[]) =>
-        fails && wanted.some(([first]) => first === "events")
-          ? Promise.reject(new Error("disk failed"))
-          : target.getMany(wanted);
-    },
+  const reader = replaced(store.reader, {
+    getMany: (wanted: Deno.KvKey[]) =>
+      fails && wanted.some(([first]) => first === "events")
+        ? Promise.reject(new Error("disk failed"))
+        : store.reader.getMany(wanted),
   });
   const process = new AlertProcess({ ...store, reader });
-  await process.put("check", "loop", aCheck(NO_LOOP));
-  await process.closeWith(1, same(1, 2, 3));
-  await process.work();
-  const [task] = await process.dueRuns();
-  assert(task !== undefined);
+  const task = await awaiting(process, 1, 2, 3);
   fails = true;
   await assertRejects(() => process.judge(task));
   assertEquals(await outcomesOf(store, 1), []);

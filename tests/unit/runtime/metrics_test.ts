@@ -1,7 +1,71 @@
+/** Metrics as text, and the counters of requests. */
 import { assert, assertEquals } from "@std/assert";
-import type { TeamId } from "../../../domain/core/ids.ts";
-import { metricsText, RequestMetrics } from "../../../runtime/metrics.ts";
+import {
+  Histogram,
+  type MetricFamily,
+  metricsText,
+  RequestMetrics,
+} from "../../../runtime/metrics.ts";
 import { Scrape } from "../../support/oracles/prometheus.ts";
+import type { TeamId } from "../../../domain/core/ids.ts";
+
+Deno.test("text: each family has its help, type and samples, byte for byte", () => {
+  const sizes = new Histogram([1, 2.5]);
+  for (const value of [0.5, 1, 2, 9]) sizes.observe(value);
+  const families: MetricFamily[] = [
+    {
+      type: "counter",
+      name: "a_total",
+      help: "One.",
+      samples: [{ value: 3 }, { labels: { x: "1", y: "2" }, value: 1e21 }],
+    },
+    { type: "gauge", name: "b", help: "Two.", samples: [] },
+    {
+      type: "histogram",
+      name: "c",
+      help: "Three.",
+      samples: [{ labels: { x: "1" }, value: sizes }],
+    },
+  ];
+  assertEquals(
+    metricsText(families),
+    [
+      "# HELP a_total One.",
+      "# TYPE a_total counter",
+      "a_total 3",
+      'a_total{x="1",y="2"} 1e+21',
+      "# HELP b Two.",
+      "# TYPE b gauge",
+      "# HELP c Three.",
+      "# TYPE c histogram",
+      'c_bucket{x="1",le="1"} 2',
+      'c_bucket{x="1",le="2.5"} 3',
+      'c_bucket{x="1",le="+Inf"} 4',
+      'c_sum{x="1"} 12.5',
+      'c_count{x="1"} 4',
+      "",
+    ].join("\n"),
+  );
+});
+
+Deno.test("text: quotes, backslashes and newlines in labels and help round-trip", () => {
+  const odd = 'a "quoted" back\\slash\nline, with {braces}';
+  const text = metricsText([
+    {
+      type: "gauge",
+      name: "odd",
+      help: "Two\nlines \\ of help.",
+      samples: [{ labels: { odd }, value: 1 }],
+    },
+  ]);
+  assertEquals(new Scrape(text).value("odd", { odd }), 1);
+});
+
+Deno.test("histogram: every value is in one bucket, and bounds are inclusive", () => {
+  const sizes = new Histogram([1, 2]);
+  for (const value of [0, 1, 1.0001, 2, 3, Infinity]) sizes.observe(value);
+  assertEquals(sizes.counts, [2, 2, 2]);
+});
 
 const TOTAL = "runledger_http_requests_total";
 
@@ -11,27 +75,6 @@ const BYTES_MAX = 2_000_000;
 function scrape(metrics: RequestMetrics, team: TeamId | null): Scrape {
   return new Scrape(metricsText(metrics.families(team)));
 }
-
-Deno.test("requests: each is counted once in total and once for its team", () => {
-  const metrics = new RequestMetrics(BYTES_MAX);
-  const count = metrics.route("GET", "/a/:id");
-  const [one, two] = ["one", "two"] as TeamId[];
-  count(one, 200, 0.001, undefined);
-  count(one, 404, 0.002, "not_found");
-  count(two, 200, 0.003, undefined);
-  count(undefined, 401, 0.004, "invalid_credential");
-  const labels = { method: "GET", route: "/a/:id" };
-  const reported = (of: Scrape) =>
-    ["200", "401", "404"].map((status) => of.value(TOTAL, { ...labels, status }));
-  const all = scrape(metrics, null);
-  assertEquals(reported(all), [2, 1, 1]);
-  assertEquals(reported(scrape(metrics, one ?? null)), [1, null, 1]);
-  assertEquals(reported(scrape(metrics, two ?? null)), [1, null, null]);
-  assertEquals(all.value("runledger_http_request_duration_seconds_count", labels), 4);
-  assertEquals(all.value("runledger_http_request_duration_seconds_sum", labels), 0.01);
-  assertEquals(all.value("runledger_http_errors_total", { error: "invalid_credential" }), 1);
-  assertEquals(all.value("runledger_http_errors_total", { error: "rate_limit" }), 0);
-});
 
 Deno.test("requests: an active team is never evicted, and the number of teams is bounded", () => {
   const metrics = new RequestMetrics(BYTES_MAX);
