@@ -271,8 +271,3 @@ session.test("elsewhere there are no sample runs", async ({ reader: admin }) => 
   assert(!(await admin.get("/dashboard")).text.includes("Load sample runs"));
   assertEquals((await admin.send("/dashboard/samples")).status, 404);
 });
-
-Harness.test("every page leads to the search, also without scripts", async (h) => {
-  const { text } = await (await signedIn(h)).get("/dashboard/spend");
-  assert(hrefsOf(text, "data-jump").includes("/dashboard/search"));
-});
