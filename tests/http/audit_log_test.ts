@@ -138,9 +138,6 @@ Harness.test("from and to bound the log, from inclusive and to exclusive", async
   assertEquals(await targets(`?limit=9&from=${at(1_000)}&cursor=${page.cursor}`), [ids[1], ids[0]]);
   assertEquals(await targets(`?from=${at(3_000)}&cursor=${page.cursor}`), []);
   assertEquals(await targets(`?from=${at(2_000)}&to=${at(2_000)}`), []);
-  for (const query of ["from=x", "to=2026", `from=${at(1)}&to=${at()}`, "limit=0", "cursor=eA"]) {
-    assertEquals((await h.get(`/v1/audit?${query}`)).status, 400, query);
-  }
 });
 
 operator.test("the operator's changes are in the team's log and in the operator's, which omits the team's own changes", async (h) => {

@@ -11,6 +11,8 @@ import { fixture } from "../support/harness/fixture.ts";
 import { follow } from "../support/harness/live.ts";
 import { BODY, JudgeHarness } from "../support/harness/judges.ts";
 import { OPERATOR_KEY } from "../support/harness/operator.ts";
+import { playDays } from "../assurance/judges/days.ts";
+import { SEED } from "../support/harness/seed.ts";
 
 const judge = { test: fixture(() => JudgeHarness.open()) };
 const disabled = { test: fixture(() => JudgeHarness.open({ enabled: false })) };
@@ -403,3 +405,8 @@ function sum(costs: readonly number[]): number {
 async function rowsBelow({ store }: Harness, prefix: Deno.KvKey): Promise<Deno.KvKey[]> {
   return (await listRows(store, { prefix })).map(({ key }) => key);
 }
+
+Deno.test("judges: over random days with deaths and lost answers no bill passes its cap", async () => {
+  const { calls, deaths, lost, judged } = await playDays(`judges ${SEED}`, 20);
+  assert(calls > 20 && deaths > 0 && lost > 0 && judged > 10, JSON.stringify({ calls, judged }));
+});

@@ -1,4 +1,4 @@
-/** Cost of calls by the rate card: in events, heartbeats, pings and batches (pricing rules 1 to 4). */
+/** Cost of calls in events, heartbeats, pings and batches (pricing rules 1 to 4). */
 import { assertEquals } from "@std/assert";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
