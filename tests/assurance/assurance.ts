@@ -10,9 +10,7 @@ export interface AssuranceOptions {
   readonly seed: string;
   /** Names of the faults, attacks or mutants to run; empty means all. */
   readonly parts: readonly string[];
-  /** Only list the parts. */
   readonly list: boolean;
-  /** File for the results, or null. */
   readonly json: string | null;
   /** Store the digest of a workload instead of comparing it. */
   readonly record: boolean;

@@ -40,7 +40,6 @@ const encoder = new TextEncoder(), decoder = new TextDecoder();
 /** Address of the service and the attacker's credential. */
 export interface Target {
   readonly url: string;
-  /** A key of the attacking team with every scope. */
   readonly key: string;
 }
 

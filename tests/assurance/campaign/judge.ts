@@ -32,11 +32,9 @@ const BARS = {
 export interface Measured {
   readonly attacked: Attacked;
   readonly noticed: Noticed;
-  /** Maximum of the samples. */
   readonly rssMb: number;
   /** The unexpected end of the process; null while it runs. */
   readonly ended: string | null;
-  /** True if `/healthz` responds at the end. */
   readonly isHealthy: boolean;
 }
 

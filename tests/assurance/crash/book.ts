@@ -9,13 +9,11 @@ import { NewPrice } from "./new_price.ts";
 const RUNS_PER_LOAD = 1_000_000;
 
 export class Book {
-  /** Totals of all loads, except the cost of the model that may get a price. */
   readonly totals = noTotals();
   /** Calls of the model without a price, and their cost once it has one. */
   unpriced = { calls: 0, cost: 0 };
   /** Price of the model that has none yet; the next model replaces it after the repricing. */
   price = new NewPrice("model-0");
-  /** Models that got a price. */
   prices = 0;
   readonly #loads: Load[] = [];
   readonly #runs = new Map<Load, number>();

@@ -37,7 +37,6 @@ interface Measurements {
   peakMb: number;
   readonly stopMs: number[];
   readonly cronMs: number[];
-  /** From a deadline until the monitor is down. */
   downMs: number;
 }
 

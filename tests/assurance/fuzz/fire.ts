@@ -27,7 +27,6 @@ export class ResponseCounts {
   requests = 0;
   worstMs = 0;
   brokenCount = 0;
-  /** First broken promises, with the requests that broke them. */
   readonly broken: string[] = [];
   /** Responses by kind of shot, then by status; `closed` if there was none. */
   readonly statuses = new Map<string, Map<string, number>>();

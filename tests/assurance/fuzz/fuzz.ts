@@ -23,7 +23,6 @@ const REQUESTS_JUDGED_MIN = 750_000;
 export interface Outcome {
   readonly counts: ResponseCounts;
   readonly seconds: number;
-  /** Megabytes over time. */
   readonly rssMb: readonly number[];
 }
 

@@ -5,7 +5,6 @@ const SAMPLE_MS = 250;
 
 /** Observes a running service. Always `using`. */
 export class Watch implements Disposable {
-  /** Memory of the service over time, in megabytes. */
   readonly rssMb: number[] = [];
   readonly #pid: number;
   readonly #samples: { readonly atMs: number; readonly waitedMs: number }[] = [];

@@ -49,7 +49,6 @@ class World {
   deaths = 0;
   lost = 0;
   calls = 0;
-  /** Runs with a stored judgement. */
   readonly judged = new Set<string>();
   /** Cost of each job and trial, as it was stored last. */
   readonly costs = new Map<string, bigint>();

@@ -14,9 +14,7 @@ const TEST_MS_MAX = 45_000;
 
 /** A mutant, as its patch describes it. */
 interface Mutant {
-  /** Name of its file, without the extension. */
   readonly name: string;
-  /** Description of the bug. */
   readonly what: string;
   /** Test files that must fail. */
   readonly tests: readonly string[];

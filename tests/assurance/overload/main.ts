@@ -10,13 +10,23 @@ import { type Side, startService, usageOf } from "../../../bench/process.ts";
 import { print, say } from "../../../bench/report.ts";
 import { number } from "../../../tools/table.ts";
 import { keyOf } from "../../../bench/service.ts";
+import { platformOf } from "../../../app/platform.ts";
+import { KV_TOKEN, openRemote } from "../../support/fakes/kv_client.ts";
+import { KvServer } from "../../support/fakes/kv_server.ts";
+import { Process } from "../../support/harness/process.ts";
 import { withFolder } from "../../support/harness/temp_store.ts";
 import type { AssuranceOptions } from "../assurance.ts";
-import { overloadHosted } from "./hosted.ts";
 
 /** Ten times as many connections as the top rate needs. */
 const CONNECTIONS = { enough: 256, many: 2_560 } as const;
 const BARS = { rssMb: 512, p99Ms: 250, normalMs: 5_000, normalP99Ms: 50 } as const;
+
+/** Heap limits that the runtime chooses on a machine with 512 MB. */
+const HEAP = "--max-old-space-size=256,--max-semi-space-size=4";
+
+/** Milliseconds between samples of the memory. */
+const SAMPLE_MS = 200;
+
 /** Clients that probe the service, and their pause between probes. */
 const PROBES = { clients: 16, pauseMs: 100 } as const;
 
@@ -72,25 +82,34 @@ function p99Of(probes: readonly Probe[]): number {
   return percentile(acceptedOf(probes), 99);
 }
 
-async function watchMemory(side: Side, until: Promise<unknown>): Promise<number> {
+/** Returns the maximum resident size of a process until some work has ended, in megabytes. */
+async function watchMemory(pid: number, until: Promise<unknown>): Promise<number> {
   let maximum = 0;
   let over = false;
   until.finally(() => over = true);
   while (!over) {
-    maximum = Math.max(maximum, (await usageOf(side.pid))?.rssMb ?? 0);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    maximum = Math.max(maximum, (await usageOf(pid))?.rssMb ?? 0);
+    await new Promise((resolve) => setTimeout(resolve, SAMPLE_MS));
   }
   return maximum;
 }
 
-async function countRuns(file: string): Promise<number> {
-  const store = await openUnlocked(file);
+async function countOpenings(reader: Pick<Deno.Kv, "list">): Promise<number> {
   let count = 0;
-  for await (const { key } of store.reader.list({ prefix: keys.runs() })) {
+  for await (const { key } of reader.list({ prefix: keys.runs() }, { batchSize: 500 })) {
     if (key[3] === "opening") count++;
   }
-  await store.close();
   return count;
+}
+
+type Check = readonly [name: string, measured: string, met: boolean];
+
+/** Prints the checks; returns whether all are met. */
+function report(checks: readonly Check[]): boolean {
+  for (const [name, measured, met] of checks) {
+    print(`${met ? "met   " : "MISSED"} ${name}: ${measured}`);
+  }
+  return checks.every(([, , met]) => met);
 }
 
 async function overload(folder: string, seconds: number): Promise<boolean> {
@@ -108,17 +127,19 @@ async function overload(folder: string, seconds: number): Promise<boolean> {
     const [loaded, probes, rssMb] = await Promise.all([
       load,
       probeFor(side, seconds * 1000),
-      watchMemory(side, load),
+      watchMemory(side.pid, load),
     ]);
     say("afterwards …");
     await new Promise((resolve) => setTimeout(resolve, BARS.normalMs));
     return { top, loaded, probes, rssMb, after: await probeFor(side, 3_000) };
   })();
   const { top, loaded, probes, rssMb, after } = measurements;
-  const stored = await countRuns(file);
+  const store = await openUnlocked(file);
+  const stored = await countOpenings(store.reader);
+  await store.close();
   const refused = probes.filter(({ status }) => status !== 202);
   const improper = probes.filter(({ proper }) => !proper).length;
-  const checks: [name: string, measured: string, met: boolean][] = [
+  const checks: Check[] = [
     ["memory", `${number(rssMb)} MB at maximum`, rssMb < BARS.rssMb],
     ["refusals are 429 or 503 in their envelope", `${improper} were not`, improper === 0],
     [
@@ -145,10 +166,43 @@ async function overload(folder: string, seconds: number): Promise<boolean> {
         number(loaded.failures)
       } refused or lost`,
   );
-  for (const [name, measured, met] of checks) {
-    print(`${met ? "met   " : "MISSED"} ${name}: ${measured}`);
-  }
-  return checks.every(([, , met]) => met);
+  return report(checks);
+}
+
+/** Loads an instance as on Deno Deploy; returns whether it kept its memory target and every acknowledged run. */
+async function overloadHosted(connections: number, seconds: number): Promise<boolean> {
+  const { memoryMb, drainMs } = platformOf({ DENO_DEPLOY: "1" });
+  await using kv = await KvServer.start();
+  const settings = {
+    DENO_DEPLOY: "1",
+    DENO_KV_DEFAULT_PATH: kv.url(),
+    DENO_KV_ACCESS_TOKEN: KV_TOKEN,
+    DENO_SERVE_ADDRESS: "tcp:127.0.0.1:0",
+    DENO_V8_FLAGS: HEAP,
+    RUNLEDGER_REGION: "eu",
+    RUNLEDGER_KEY: keyOf(1),
+    RUNLEDGER_TIER: "enterprise",
+  };
+  await using service = await Process.startLogging(settings, () => {});
+  say(`as on Deno Deploy: ${connections} connections for ${seconds} s …`);
+  const load = wrk([service], { call: "open", connections, seconds });
+  const [{ answered, requestsPerSecond }, rssMb] = await Promise.all([
+    load,
+    watchMemory(service.pid, load),
+  ]);
+  const { code, ms } = await service.stop("SIGINT");
+  using reader = await openRemote(kv.url());
+  const stored = await countOpenings(reader);
+  return report([
+    ["memory as on Deno Deploy", `${number(rssMb)} MB at maximum`, rssMb <= memoryMb],
+    [
+      "acknowledged and stored there",
+      `${number(answered)} acknowledged, ${number(requestsPerSecond)} a second; ` +
+      `${number(stored)} stored`,
+      answered > 0 && stored >= answered,
+    ],
+    ["end there", `code ${code} after ${number(ms)} ms`, code === 0 && ms < drainMs + 500],
+  ]);
 }
 
 /** Loads a service for `count` seconds, on a file and as on Deno Deploy; a part names one of them. */

@@ -37,7 +37,6 @@ export class Instance {
   process: Process | null = null;
   /** Time of the latest renewal of the lease. */
   leaseMs = -Infinity;
-  /** Logged failures that are defects. */
   readonly defects: string[] = [];
   readonly #settings: Settings;
 

@@ -62,7 +62,6 @@ export interface Firing {
   readonly state: "open" | "acknowledged";
   /** Bad outcomes that opened it, and later ones. */
   readonly count: number;
-  /** Newest runs, newest first. */
   readonly runs: readonly string[];
 }
 
@@ -109,7 +108,6 @@ interface GroupState {
   readonly goods: number;
   /** Bad outcomes of the open incident; null without one. */
   readonly bad: readonly GroupOutcome[] | null;
-  /** True if the incident is acknowledged. */
   readonly isKnown: boolean;
 }
 

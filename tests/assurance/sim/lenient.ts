@@ -10,7 +10,6 @@ interface Normalized {
   readonly request: Request;
   /** Number of times that each field was changed or dropped. */
   readonly dropped: Readonly<Record<string, number>>;
-  /** Unknown field names. */
   readonly ignored: readonly string[];
   /** Flags of the part that the call becomes. */
   readonly flags: readonly string[];

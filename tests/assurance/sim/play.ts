@@ -32,16 +32,13 @@ export interface Side<Played extends Play> {
   readonly sequences: fc.Arbitrary<Sequence<Played>>;
   /** Sequences for an observer, which meet no faults. */
   readonly observed: fc.Arbitrary<Sequence<Played>>;
-  /** Changes the new world before the first command. */
   readonly prepare: (world: World, play: Played) => Promise<void>;
-  /** Compares everything after the last command. */
   readonly compare: (play: Played, world: World) => Promise<void>;
 }
 
 /** Watches a sequence of commands that meets no faults, with all work done after each of them. */
 export interface Observer {
   readonly world: Omit<WorldOptions, "tier">;
-  /** Called after the last command. */
   readonly atEnd: (world: World) => Promise<unknown>;
 }
 

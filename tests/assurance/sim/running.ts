@@ -16,13 +16,11 @@ export interface Play {
   readonly cells: Cells;
   /** True if the sequence's commits meet faults. */
   readonly isFaulty: boolean;
-  /** True while commits may meet faults. */
   meetsFaults: boolean;
   /** True if the world has the budgets of the model. */
   readonly hasBudgets: boolean;
   /** Time at which the guard was compared last, unix milliseconds. */
   guardCheckedMs: number;
-  /** Executed commands, to explain a failure. */
   readonly log: string[];
 }
 

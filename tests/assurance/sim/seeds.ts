@@ -12,7 +12,6 @@ interface SavedSeed {
   readonly instances?: number;
   /** Side of the service that its commands are about; all of it when absent. */
   readonly side?: "alerts";
-  /** Description of the failure. */
   readonly found: string;
 }
 

@@ -73,7 +73,6 @@ interface Process {
 
 /** A service over one file. Always `await using`. */
 export class World implements AsyncDisposable {
-  /** The server's clock. */
   nowMs = NOON;
   team!: Team;
   readonly log: string[] = [];
@@ -106,7 +105,6 @@ export class World implements AsyncDisposable {
     return this.#any().service;
   }
 
-  /** True if several instances share the file. */
   get isShared(): boolean {
     return this.#processes.length > 1;
   }

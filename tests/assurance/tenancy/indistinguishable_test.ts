@@ -55,7 +55,6 @@ async function bytesOf(h: Harness, request: string, name: string): Promise<strin
 interface Asking {
   readonly method?: string;
   readonly body?: unknown;
-  /** Replaces the first team's key. */
   readonly headers?: readonly string[];
 }
 

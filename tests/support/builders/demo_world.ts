@@ -15,15 +15,11 @@ export interface DemoWorld extends AsyncDisposable {
   readonly h: Harness;
   /** Run ids by their distinguishing feature. */
   readonly runs: Readonly<Record<"failed" | "long" | "parent" | "unpriced" | "running", string>>;
-  /** Id of an open incident. */
   readonly incident: string;
   /** An agent with a ping token. */
   readonly agent: string;
-  /** Id of a key that is never used to sign in. */
   readonly keyId: string;
-  /** Id of one of the team's own rate card rows. */
   readonly rateId: string;
-  /** Id of a dry-run repricing job. */
   readonly jobId: string;
   /** Data that only the other team may see. */
   readonly otherTeam: { readonly key: string; readonly agent: string; readonly run: string };

@@ -26,7 +26,6 @@ export function denokvCommand(): string | null {
 export class KvProcess implements AsyncDisposable {
   /** Address of the process; a restart changes it. */
   origin = "";
-  /** Number of sudden ends. */
   kills = 0;
   readonly #folder: string | null;
   readonly #denokv: string | null;

@@ -63,7 +63,6 @@ export class KvProxy implements AsyncDisposable {
     );
   }
 
-  /** Address for clients. */
   get origin(): string {
     return `http://127.0.0.1:${this.#server.addr.port}`;
   }

@@ -31,7 +31,6 @@ export class Platform implements AsyncDisposable {
   readonly files: string[] = [];
   /** Maximum resident size of an instance that was stopped or killed, in megabytes. */
   peakMb = 0;
-  /** Instances started so far. */
   started = 0;
   /** Maximum number of instances; the test may change it at any time. */
   instancesMax: number;
@@ -64,7 +63,6 @@ export class Platform implements AsyncDisposable {
     return `http://127.0.0.1:${this.#router.addr.port}`;
   }
 
-  /** Number of instances that serve. */
   get instances(): number {
     return this.#served.size;
   }

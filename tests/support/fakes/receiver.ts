@@ -36,7 +36,6 @@ export const HANG_UP: Behavior = () => {};
 
 /** A receiver. Always `await using`. */
 export class Receiver implements AsyncDisposable {
-  /** Connections accepted so far. */
   connections = 0;
   readonly requests: ReceivedRequest[] = [];
   behavior: Behavior;
@@ -57,7 +56,6 @@ export class Receiver implements AsyncDisposable {
     return this.#listener.addr.port;
   }
 
-  /** Address of the receiver, by its IP address. */
   get url(): string {
     return `http://127.0.0.1:${this.port}/hook`;
   }

@@ -63,11 +63,9 @@ export class Harness implements AsyncDisposable {
   /** Declares a test of a service on an empty file. */
   static readonly test = fixture(() => Harness.open());
 
-  /** The server's clock. */
   nowMs = NOON;
   /** True if the service reports its shutdown. */
   draining = false;
-  /** Lines of the request log. */
   readonly log: string[] = [];
   readonly path: string;
   /** The store: the path, or the URL of a shared KV. */
@@ -135,7 +133,6 @@ export class Harness implements AsyncDisposable {
     return this.#first.service.work;
   }
 
-  /** Judges runs by budgets and pauses. */
   get guard(): RunGuard {
     return this.#first.service.guard;
   }
@@ -293,7 +290,6 @@ export class Harness implements AsyncDisposable {
     return await this.get(path, options);
   }
 
-  /** The first team's key, with every scope. */
   get key(): string {
     return KEY.replace("_eu_", `_${this.#options.region ?? "eu"}_`);
   }

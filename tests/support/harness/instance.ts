@@ -59,7 +59,6 @@ export interface HarnessOptions {
   readonly models?: ModelCalls;
   /** Key of the secrets of channels; as in production when absent. */
   readonly sealKey?: Uint8Array<ArrayBuffer> | null;
-  /** Origin of links in messages. */
   readonly publicUrl?: string;
   /** A secret that must not work. */
   readonly refusedSecret?: string;
@@ -90,13 +89,11 @@ export interface HarnessOptions {
 export interface InstanceOptions
   extends HarnessOptions, Partial<Pick<ServiceOptions, "timers" | "onOtherFormat" | "leadership">> {
   readonly environment?: Environment;
-  /** The first team's key. */
   readonly key?: string;
   readonly log?: (line: string) => void;
   readonly draining?: () => boolean;
   /** True for an instance that does no background work. */
   readonly isIdle?: boolean;
-  /** True if the nightly sweep starts on its own. */
   readonly sweeps?: boolean;
 }
 

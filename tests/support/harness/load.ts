@@ -38,7 +38,6 @@ export class Load {
   readonly refusals: Record<string, number> = {};
   /** First calls that were answered as repeated ones. */
   readonly misanswered: string[] = [];
-  /** True when all clients have stopped. */
   isOver = false;
   #waiting: { readonly wanted: (load: Load) => boolean; readonly resolve: () => void }[] = [];
 

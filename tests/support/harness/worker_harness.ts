@@ -24,7 +24,6 @@ interface WorkerHarnessOptions {
   readonly wrap?: (store: ProcessingStore) => ProcessingStore;
   /** Replaces the judging of a run; it may call `judge`. */
   readonly judge?: (run: RunId, judge: () => Promise<void>) => Promise<void>;
-  /** Replaces methods of the work loop's store. */
   readonly work?: Partial<WorkStore>;
 }
 
@@ -32,7 +31,6 @@ interface WorkerHarnessOptions {
 export class WorkerHarness extends StoreProcess implements AsyncDisposable {
   declare readonly store: OpenStore;
   readonly worker: Worker;
-  /** Does the work on runs. */
   readonly loop: WorkLoop;
   /** Expected states of the stages without work once the cost is final. */
   readonly skipped = ["checks skipped 0", "alerts skipped 0", "judge skipped 0"];

@@ -11,7 +11,6 @@ interface Series {
 }
 
 export class Scrape {
-  /** Type of each family by its name. */
   readonly types: ReadonlyMap<string, string>;
   readonly series: readonly Series[];
 

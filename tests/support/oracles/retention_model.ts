@@ -10,9 +10,7 @@ const ORPHAN_DAYS = 7;
 /** An opening or a close. */
 interface PartModel {
   readonly at: number;
-  /** True if it holds texts or labels. */
   payload: boolean;
-  /** True if they were removed. */
   isStripped?: boolean;
 }
 
@@ -29,7 +27,6 @@ export class RunModel {
   batches: BatchModel[] = [];
   /** Known ids, including those of removed events. */
   readonly known = new Set<EventId>();
-  /** True if some payload was removed. */
   get isStripped(): boolean {
     return [this.opening, this.closing].some((part) => part?.isStripped === true) ||
       this.batches.some(({ ids }) => ids === null);

@@ -14,7 +14,6 @@ export interface Totals {
   inputTokens: number;
   /** Picodollars. */
   cost: number;
-  /** Calls of models without a price. */
   unpriced: number;
 }
 

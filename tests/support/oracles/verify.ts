@@ -6,7 +6,6 @@ import { EVENTS, type Script } from "../builders/scripts.ts";
 interface StoredParts {
   readonly opened: boolean;
   readonly closed: boolean;
-  /** Ids of its events, in their order. */
   readonly ids: readonly string[];
   readonly events: number;
 }
