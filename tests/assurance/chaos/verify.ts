@@ -73,13 +73,16 @@ export async function stopExact(
   return counts;
 }
 
+/** Attempts of a resent call: a busy machine may refuse some for a moment. */
+const RESENDS_MAX = 10;
+
 /** Resends what clients have no acknowledgement of, and stops; returns the totals as text. */
 export async function resendAndStop(
   process: Process,
   path: string,
   ...loads: readonly Load[]
 ): Promise<string> {
-  for (const load of loads) await load.resend(accessTo(process));
+  for (const load of loads) await load.resend(accessTo(process), RESENDS_MAX);
   return formatCounts(await stopExact(process, path, loads));
 }
 

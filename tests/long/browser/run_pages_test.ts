@@ -52,10 +52,9 @@ browserTest(
         const link = page.getByRole("link", { name: "most expensive $0.0225" });
         await link.click();
         await selected(page, COSTLIEST).waitFor();
-        await page.getByRole("complementary", { name: "Selected step" }).getByRole("cell", {
-          name: "9,000",
-        })
-          .waitFor();
+        const step = page.getByRole("complementary", { name: "Selected step" });
+        await step.getByRole("cell", { name: "9,000" }).waitFor();
+        await step.getByText("Priced by").first().waitFor();
         // On its own page the same link selects the call in place.
         await page.locator("#rows .row").last().click();
         await page.locator("#rows tr").last().and(page.locator("[aria-selected=true]")).waitFor();
