@@ -21,7 +21,7 @@ function aCall(n: number, data: Record<string, unknown>) {
 }
 
 /** Stores a run of a shape; `n` is the number of its id. */
-type Store = (h: Harness, n: number) => Promise<void>;
+type Store = (h: Harness, n: number) => Promise<unknown>;
 
 const RUN_SHAPES: Readonly<Record<string, Store>> = {
   "open": (h, n) => open(h, n),
