@@ -112,10 +112,6 @@ export class AlertProcess extends StoreProcess {
     return this.put("channel", slug, { type: "email", to: ["a@b.example"], ...common });
   }
 
-  putSilence(slug: string, silence: SilenceSettings): Promise<void> {
-    return this.put("silence", slug, silence);
-  }
-
   /** Changes incidents in a commit of their own, as the clock does. */
   async change(work: AlertWork): Promise<void> {
     await this.updater.commitPlan(
