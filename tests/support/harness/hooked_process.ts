@@ -98,7 +98,7 @@ function isPart({ pending = [] }: Write): boolean {
 }
 
 /** Returns whether a write stores summaries. */
-export function isProjection({ sets = [] }: Write): boolean {
+function isProjection({ sets = [] }: Write): boolean {
   return sets.some(({ key }) => key[0] === "run" && key[3] === "summary");
 }
 
