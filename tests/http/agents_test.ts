@@ -1,5 +1,6 @@
 /** Agents: reading, their order and access; names, notes, the archive (`PATCH /v1/agents/{slug}`). */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { reprice } from "../support/builders/reprice.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { freeTeam, Harness } from "../support/harness/harness.ts";
 import { put } from "../support/builders/rate_cards.ts";
@@ -62,13 +63,8 @@ Harness.test("agents: late events, new prices, retries and late labels count no 
   await h.post(`${path}/events`, { events: [call(1), call(2)] });
   assertEquals(await agentOf(h, "researcher"), counted);
   await put(h, { model: "atlas" });
-  const repriced = await h.post("/v1/rate-card/reprice", {
-    model: "atlas",
-    provider: "acme",
-    from: at(-86_400_000),
-    to: at(86_400_000),
-  });
-  assert(repriced.status < 300, repriced.text);
+  const range = { from: at(-86_400_000), to: at(86_400_000) };
+  await reprice(h, { model: "atlas", provider: "acme", ...range });
   await h.worker.idle();
   assert((await h.get(path)).json.cost.revision > 2, "nothing was repriced");
   await h.post("/v1/runs", aRun(1));

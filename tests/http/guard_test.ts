@@ -1,5 +1,6 @@
 /** Budgets and pauses, the questions whether a run may start, and the verdicts on acknowledgements. */
 import { assertEquals, assertMatch } from "@std/assert";
+import { reprice } from "../support/builders/reprice.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 
@@ -169,8 +170,7 @@ Harness.test("budgets (4): the spend is that of the spend page, also after repri
     const price = { model: call.model, input_usd_per_million: usd, output_usd_per_million: 0 };
     await h.request("PUT", "/v1/rate-card", { body: price });
     await h.worker.idle();
-    const { json } = await h.post("/v1/rate-card/reprice", { model: call.model });
-    assertEquals(json.state, "done");
+    await reprice(h, { model: call.model });
     await h.worker.idle();
     h.nowMs += 1_001;
     assertEquals(await spentUsd(), Array(4).fill(total.replace(/\.0+$/, "")));

@@ -1,6 +1,7 @@
 /** Traces of OpenTelemetry over a socket: what recorded exporters send becomes runs, priced once. */
 import { deflateSync } from "node:zlib";
 import { assert, assertEquals } from "@std/assert";
+import { reprice } from "../support/builders/reprice.ts";
 import { stub } from "@std/testing/mock";
 import { PbfReader, PbfWriter } from "pbf";
 import type { JsonFields } from "../../domain/core/body.ts";
@@ -292,7 +293,7 @@ otlp.test("repricing changes what is counted, and keeps twins out of the cost", 
     },
   });
   assertEquals(put.status, 202, put.text);
-  await h.post("/v1/rate-card/reprice", { model });
+  await reprice(h, { model });
   await h.work.idle();
   await h.worker.idle();
   const after = (await h.get(path)).json;

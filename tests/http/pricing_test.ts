@@ -1,5 +1,6 @@
 /** Cost of calls in events, heartbeats, pings and batches (pricing rules 1 to 4). */
 import { assertEquals } from "@std/assert";
+import { reprice } from "../support/builders/reprice.ts";
 import { aFinish, aHeartbeat, anEvent, aRun, at, runId } from "../support/builders/requests.ts";
 import { type Answer, Harness } from "../support/harness/harness.ts";
 import { verifyStore } from "../../kv/integrity/integrity.ts";
@@ -206,13 +207,13 @@ Harness.test("R12: repricing uses the row's current batch rate", async (h) => {
   await putAtlas(h, {});
   await storeCall(h, { model: "atlas-70b", mode: "batch" });
   assertEquals((await putAtlas(h, { batch_percent: 25 })).json.batch_percent, 25);
-  await h.post("/v1/rate-card/reprice", { model: "atlas-70b" });
+  await reprice(h, { model: "atlas-70b" });
   const quarter = await readCall(h);
   assertEquals([quarter.cost, quarter.flags, quarter.isBatch], [0.001, [], true]);
   // The same cost from a row without a batch rate is a different price.
   const cheap = { input_usd_per_million: 0.75, output_usd_per_million: 2.5 };
   await putAtlas(h, cheap);
-  await h.post("/v1/rate-card/reprice", { model: "atlas-70b" });
+  await reprice(h, { model: "atlas-70b" });
   const plain = await readCall(h);
   assertEquals([plain.cost, plain.flags], [0.001, ["batch_rate_missing"]]);
 });

@@ -1,5 +1,6 @@
 /** `GET /v1/runs/{id}/cost`: tokens times rate for each call, which add up to the run's cost. */
 import { assert, assertEquals } from "@std/assert";
+import { reprice } from "../support/builders/reprice.ts";
 import {
   aFinish,
   aHeartbeat,
@@ -119,7 +120,7 @@ Harness.test("cost of a run: repriced calls are explained by their current row",
   await sendEvents(h, aCall(1, { model: "atlas", input_tokens: 4 }), aCall(2, { model: "x" }));
   await h.post("/v1/heartbeats", aHeartbeat(2, { model: "atlas", input_tokens: 6 }));
   const row = await putPrice(h, ATLAS);
-  await h.post("/v1/rate-card/reprice", { model: "atlas" });
+  await reprice(h, { model: "atlas" });
   const rowsOf = async () => {
     const answers = await Promise.all([1, 2].map((n) => h.get(`/v1/runs/${runId(n)}/cost`)));
     return answers.flatMap(({ json }) => json.calls)
@@ -132,7 +133,7 @@ Harness.test("cost of a run: repriced calls are explained by their current row",
   ]);
   await assertAddsUp(h);
   await h.request("DELETE", `/v1/rate-card/${row}`);
-  await h.post("/v1/rate-card/reprice", { model: "atlas" });
+  await reprice(h, { model: "atlas" });
   assertEquals(await rowsOf(), [[null, 0, true], [null, 0, false], [null, 0, true]]);
   await assertAddsUp(h);
 });

@@ -1,5 +1,6 @@
 /** `/v1/spend`: cost of runs, over roll-ups written by the worker. */
 import { assert, assertEquals } from "@std/assert";
+import { reprice } from "../support/builders/reprice.ts";
 import { StorageUnavailable } from "../../domain/core/errors.ts";
 import type { AppDeps } from "../../routes/http/context.ts";
 import { Harness } from "../support/harness/harness.ts";
@@ -335,7 +336,7 @@ Harness.test("R27: calls without tokens are listed by their model, through repri
 
   const rate = { model: "brand-new", input_usd_per_million: 1, output_usd_per_million: 1 };
   await h.request("PUT", "/v1/rate-card", { body: rate });
-  await h.post("/v1/rate-card/reprice", { model: "brand-new" });
+  await reprice(h, { model: "brand-new" });
   await h.worker.idle();
   assertEquals(await listed(), uncounted);
   assertEquals((await verifyStore(h.store, { pauseMs: 0 })).differences, []);
