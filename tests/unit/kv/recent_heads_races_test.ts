@@ -13,7 +13,13 @@ import { assertSumsAddUp, finish, open, run, TEAM } from "../../support/builders
 import { FakeTimers } from "../../support/fakes/fake_timers.ts";
 import { type Fault, faultKv } from "../../support/fakes/fault_kv.ts";
 import { NOON } from "../../support/harness/harness.ts";
-import { append, beat, costOf, HookedProcess } from "../../support/harness/hooked_process.ts";
+import {
+  append,
+  beat,
+  costOf,
+  HookedProcess,
+  throughGate,
+} from "../../support/harness/hooked_process.ts";
 import { storeOver } from "../../support/harness/stores.ts";
 import { TempStore } from "../../support/harness/temp_store.ts";
 import { Gate } from "../../support/harness/worker_harness.ts";
@@ -22,6 +28,22 @@ import { keys } from "../../../kv/base/keys.ts";
 import { createScoreStore } from "../../../kv/runs/scores.ts";
 
 for (const at of ["before", "after"] as const) {
+  HookedProcess.test(`recent heads: a run changes ${at} the worker stores its summary`, async (process) => {
+    await open(process.runs, 1);
+    await append(process, 1, 1);
+    await beat(process, 2);
+    await throughGate(process, at, async () => {
+      await append(process, 1, 2);
+      await finish(process.runs, 1);
+      await append(process, 1, 3);
+      await append(process, 2, 4);
+    });
+    await process.assertExact({
+      1: ["success", 1, 3, costOf(1, 2, 3)],
+      2: ["success", 2, 1, costOf(4)],
+    });
+  });
+
   HookedProcess.test(`recent heads: a close is in progress ${at} the worker stores a summary`, async (process) => {
     await open(process.runs, 1);
     const gate = new Gate();
