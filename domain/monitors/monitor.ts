@@ -148,7 +148,9 @@ export function outcomeOf(
   run: RunId,
 ): Outcome | null {
   const kind = closeKind(after);
+  // A run that was reopened may have ended again before this change was summarized.
   const isSame = before !== null && closeKind(before) === kind &&
+    before.times?.receivedAt === after.times?.receivedAt &&
     before.contribution?.labels.agent === after.contribution?.labels.agent;
   if (kind === null || after.times === null || isSame) return null;
   return runOutcome(kind, run, after.times.receivedAt);

@@ -185,6 +185,22 @@ Harness.test("idle: each close and each reopening is a change of the feed and of
   );
 });
 
+Harness.test("idle: a monitor counts the last end of a run, also if its reopening is not seen", async (h) => {
+  await open(h, 1);
+  const path = "/v1/agents/researcher/monitor";
+  const body = { schedule: { every_seconds: 3_600 } };
+  assertEquals((await h.request("PUT", path, { body })).status, 202);
+  await advance(h, 60_000 + LATE_MS);
+  const lastArrival = async () => Date.parse((await h.get(path)).json.last_arrival_at) - NOON;
+  assertEquals(await lastArrival(), 60_000);
+  await h.worker.stop();
+  await h.post(`/v1/runs/${runId(1)}/events`, { events: [anEvent(1)] });
+  await h.post(`/v1/runs/${runId(1)}/finish`, aFinish({ status: "failed" }));
+  await h.restart();
+  await h.worker.idle();
+  assertEquals(await lastArrival(), h.nowMs - NOON);
+});
+
 Harness.test("idle: a deletion removes the close, and the due row of an open run", async (h) => {
   await open(h, 1, { customer_id: "acme" });
   await advance(h, 60_000 + LATE_MS);

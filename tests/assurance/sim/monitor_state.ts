@@ -14,6 +14,7 @@ import {
   type Outcome,
   type Part,
   type Run,
+  same,
   type State,
 } from "./shape.ts";
 
@@ -44,8 +45,8 @@ export function countOutcomes(state: State): State {
 /** Returns the outcomes of monitored agents that are not counted yet, by arrival. */
 export function waitingOutcomes({ monitors, runs }: State): Outcome[] {
   const outcomes = Object.entries(runs).flatMap(([id, run]) => outcomeOf(id, run) ?? []);
-  return outcomes.filter(({ agent, isOk, run }) =>
-    agent in monitors.of && isOk !== monitors.outcomes[run]?.isOk
+  return outcomes.filter((outcome) =>
+    outcome.agent in monitors.of && !same(outcome, monitors.outcomes[outcome.run] ?? null)
   ).sort((a, b) => a.at - b.at || nameOf(a, b));
 }
 

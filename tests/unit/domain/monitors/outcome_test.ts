@@ -26,8 +26,9 @@ Deno.test("outcome: a close is an outcome at its arrival, unless it is cancelled
   });
 });
 
-Deno.test("outcome: only a change of the outcome or the agent is one", () => {
-  assertEquals(outcomeOf(summary("success"), summary("success", 12), RUN), null);
+Deno.test("outcome: only a change of the outcome, its arrival or the agent is one", () => {
+  assertEquals(outcomeOf(summary("success"), summary("success"), RUN), null);
+  assertEquals(outcomeOf(summary("failed"), summary("failed", 12), RUN)?.at, 12);
   assertEquals(outcomeOf(summary("failed"), summary("timeout"), RUN), null);
   assertEquals(outcomeOf(summary("timeout"), summary("success"), RUN)?.kind, "good");
   assertEquals(outcomeOf(summary("timeout"), summary("running"), RUN), null);
