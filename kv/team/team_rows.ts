@@ -191,8 +191,10 @@ export class TeamRowCache {
     return rows;
   }
 
-  /** Keeps and measures the rows of a team, which were forgotten. */
+  /** Measures the rows of a team after their use. */
   keep(team: TeamId, rows: TeamRows): void {
+    // The cache measures only a new entry.
+    this.#teams.delete(team);
     this.#teams.set(team, rows);
   }
 
